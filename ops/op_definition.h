@@ -1,0 +1,48 @@
+// An op and its kernels, as one entry of the list in all_ops.cc.
+//
+// To add an op:
+//   1. a folder ops/NAME/ with NAME.h (declares `OpDefinition NAME_op();`), NAME.cc (class derived from Op: shape rule,
+//      gradient, cost), NAME_cpu.cc (kernel), NAME_test.cc (OpCases, see ops/testing/op_case.h) and a BUILD file;
+//   2. one line in ops/all_ops.cc.
+// To add a kernel for a device: one file in the folder, one line in the op's list of KernelEntry.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ops/kernel.h"
+
+namespace tidemark::ops {
+
+struct OpDefinition {
+  std::unique_ptr<Op> op;
+  std::vector<KernelEntry> kernels;  // in order of preference
+};
+
+struct KernelRefusal {
+  std::string kernel;
+  std::string why;
+};
+
+struct KernelChoice {
+  std::unique_ptr<Kernel> kernel;
+  std::string name;
+  std::vector<KernelRefusal> refused;  // those that were asked before
+};
+
+// All ops with their kernels: the shape side as an OpTable for graph/, the kernel side for the compiler.
+class OpSet {
+ public:
+  void add(OpDefinition definition);
+  const OpTable& table() const { return table_; }
+
+  // The first kernel of the list that takes the call: a function of op, shapes, dtype, device and threads alone, never of
+  // budget or addresses. Error(config) with every refusal if none does.
+  KernelChoice choose_kernel(std::string_view op, KernelDevice device, const KernelRequest& request) const;
+
+ private:
+  OpTable table_;
+  std::map<std::string, std::vector<KernelEntry>, std::less<>> kernels_;
+};
+
+}  // namespace tidemark::ops

@@ -1,0 +1,48 @@
+// One case struct per op test: agreement with a double-precision reference, finite differences, declared cost and sharing.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/op_definition.h"
+
+namespace tidemark::ops::testing {
+
+// A tensor of doubles for references; integers are held exactly.
+struct Reference {
+  ValueType type;
+  std::vector<double> data;
+};
+
+struct InputSpec {
+  ValueType type;                                 // f32 inputs: filled from a seeded normal unless `values` is given
+  double mean = 0.0, stddev = 1.0;
+  int64_t low = 0, high = 1;                      // i32 inputs: uniform in [low, high)
+  std::vector<double> values;                     // explicit values, optional
+  bool absent = false;                            // an absent optional input
+  bool differentiable = true;                     // f32 inputs that the gradient check perturbs
+};
+
+struct OpCase {
+  std::string name;
+  std::string op;
+  Attributes attributes;
+  std::vector<InputSpec> inputs;
+  // Outputs in double from inputs in double. Required.
+  std::function<std::vector<Reference>(const Attributes&, const std::vector<Reference>&)> reference;
+  double tolerance = 1e-5;           // |got - want| <= tolerance * (1 + |want|) for every element
+  bool check_gradient = true;        // builds loss = weighted sum of the outputs, or the op's own loss where it is one,
+                                     // and compares append_backward with central differences of `reference` in double
+  double gradient_tolerance = 2e-3;
+  std::optional<double> flops;       // expected declared cost; bytes are checked against the operands by default
+  std::vector<int> threads = {1, 2};
+};
+
+// Runs the case on every CPU kernel of the op's list (each entry, not only the first), with every thread count, with
+// outputs at fresh addresses and sharing bytes wherever OutputSpec allows, workspace and outputs poisoned with NaN and
+// guard bytes around; checks results, bit-equality over repeated runs and addresses, absence of writes outside. Prints the seed.
+void check_op_case(const OpSet& ops, const OpCase& op_case);
+
+}  // namespace tidemark::ops::testing
