@@ -1,6 +1,6 @@
 """cuda_configure: the repository of an installed CUDA toolkit, or an empty one that says there is none.
 
-Looks at $CUDA_HOME, /usr/local/cuda and the places of Debian's nvidia-cuda-toolkit. TIDEMARK_CUDA=off in the
+Looks at $CUDA_HOME, /usr/local/cuda and Debian's nvidia-cuda-toolkit; needs CUDA 12. TIDEMARK_CUDA=off in the
 environment acts as though no toolkit were installed; --config=cpu keeps the repository and builds without it.
 """
 
@@ -12,6 +12,16 @@ _LIBRARIES = {
     "cudnn": ["-lcudnn"],
     "nccl": ["-lnccl"],
 }
+
+_OLDEST = [12, 0]
+
+_TOOLKIT_BZL = """NVCC = %r
+NVCC_VERSION = %r
+
+# Debian's nvcc brings its own choice of a host compiler.
+NVCC_SETS_HOST_COMPILER = %r
+ARCHITECTURES = %r
+"""
 
 _FLAGS_BZL = """
 def _bool_flag_impl(ctx):
@@ -64,7 +74,7 @@ def _first_with(rctx, directories, member):
     return None
 
 def _find_toolkit(rctx):
-    """struct(nvcc, include, lib) of the toolkit, or None."""
+    """struct(nvcc, include, lib) of the toolkit, or None. Debian's own lies where compilers look by themselves."""
     if rctx.os.environ.get("TIDEMARK_CUDA", "auto") == "off":
         return None
     root = _first_with(rctx, [rctx.os.environ.get("CUDA_HOME"), "/usr/local/cuda"], "bin/nvcc")
@@ -76,7 +86,7 @@ def _find_toolkit(rctx):
     return None
 
 def _nvcc_version(rctx, nvcc):
-    """(whole text that names the build, [major, minor])."""
+    """(the line that names the build, [major, minor])."""
     result = rctx.execute([nvcc, "--version"])
     if result.return_code:
         fail("%s does not run: %s" % (nvcc, result.stderr))
@@ -84,27 +94,22 @@ def _nvcc_version(rctx, nvcc):
     return result.stdout.strip().split("\n")[-1], [int(part) for part in release.split(".")]
 
 def _architectures(version):
-    """Real architectures that this nvcc can compile for: A100, H100, B200."""
-    archs = ["80"]
-    if version >= [11, 8]:
-        archs.append("90")
-    if version >= [12, 8]:
-        archs.append("100")
-    return archs
+    """Architectures that this nvcc can compile for: A100, H100, B200."""
+    return ["80", "90"] + (["100"] if version >= [12, 8] else [])
 
 def _write_empty(rctx):
-    rctx.file("toolkit.bzl", 'NVCC = None\nNVCC_VERSION = "none"\nARCHITECTURES = []\n')
+    rctx.file("toolkit.bzl", _TOOLKIT_BZL % (None, "none", False, []))
     names = ["headers"] + sorted(_LIBRARIES)
     rctx.file("BUILD.bazel", _ENABLE_FLAG.format(available = False) + "".join([
         _EMPTY_LIBRARY.format(name = name)
         for name in names
     ]))
 
-def _write_toolkit(rctx, toolkit):
-    text, version = _nvcc_version(rctx, toolkit.nvcc)
-    rctx.file("toolkit.bzl", "NVCC = %r\nNVCC_VERSION = %r\nARCHITECTURES = %r\n" % (
+def _write_toolkit(rctx, toolkit, version_line, version):
+    rctx.file("toolkit.bzl", _TOOLKIT_BZL % (
         toolkit.nvcc,
-        text,
+        version_line,
+        toolkit.include == None,
         _architectures(version),
     ))
     build = _ENABLE_FLAG.format(available = True)
@@ -121,10 +126,16 @@ def _write_toolkit(rctx, toolkit):
 def _cuda_configure_impl(rctx):
     rctx.file("flags.bzl", _FLAGS_BZL)
     toolkit = _find_toolkit(rctx)
-    if toolkit:
-        _write_toolkit(rctx, toolkit)
-    else:
+    if not toolkit:
         _write_empty(rctx)
+        return
+    version_line, version = _nvcc_version(rctx, toolkit.nvcc)
+    if version < _OLDEST:
+        # buildifier: disable=print
+        print("%s is older than CUDA 12 (the first with C++20): building without CUDA" % toolkit.nvcc)
+        _write_empty(rctx)
+        return
+    _write_toolkit(rctx, toolkit, version_line, version)
 
 cuda_configure = repository_rule(
     implementation = _cuda_configure_impl,
