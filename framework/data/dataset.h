@@ -1,0 +1,58 @@
+// Samples by index: what a data kind offers to the loader. Order, batching and prefetch are not its business.
+//
+// To add a data set: one .h/.cc/_test.cc with a class derived from Dataset, one line in data_list.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/config/fields.h"
+#include "graph/types.h"
+
+namespace tidemark::data {
+
+enum class Split { train, eval };
+
+// One tensor of a sample; the batch tensor has the samples as its first dimension.
+struct InputField {
+  std::string name;   // "images", "labels"; "tokens", "targets"
+  ValueType sample;   // type of one sample, without the batch dimension; labels: i32[1] becomes i32[B] in the batch
+};
+
+// What a model needs to know of the data when its graph is built.
+struct DataInfo {
+  std::vector<InputField> fields;
+  int64_t classes = 0;     // labels lie in [0, classes): image classes, or the tokenizer's vocabulary
+  std::string kind;        // "fashion_mnist", "text"
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual const DataInfo& info() const = 0;
+  virtual int64_t size(Split split) const = 0;  // samples, >= 1 for both splits
+  // Number of targets of a sample that count in the loss (images: 1; text: tokens whose target is >= 0).
+  virtual int64_t targets(Split split, int64_t index) const = 0;
+  // Writes the fields of one sample, in the order of info().fields, each to its destination (exactly its bytes).
+  // Thread-safe; allocates nothing.
+  virtual void read(Split split, int64_t index, std::span<std::byte* const> destinations) const = 0;
+};
+
+// The keys of the `data:` section of one kind, and how to open it. open() throws Error(data) naming file and offset
+// (truncated gzip, wrong magic, label out of range, empty text, invalid UTF-8) or Error(io).
+class DataKind : public config::Section {
+ public:
+  virtual std::string_view kind() const = 0;
+  // `context` is the model's sequence length for text kinds, 0 otherwise.
+  virtual std::unique_ptr<Dataset> open(int64_t context) const = 0;
+};
+
+std::vector<std::unique_ptr<DataKind>> all_data_kinds();
+
+}  // namespace tidemark::data

@@ -1,0 +1,71 @@
+// A model kind: its configuration keys and how it builds one body's forward pass.
+//
+// To add a model: one .h/.cc/_test.cc with a class derived from Model and one line in model_list.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/config/fields.h"
+#include "framework/data/dataset.h"
+#include "graph/builder.h"
+
+namespace tidemark::models {
+
+// How a parameter or statistic gets its first value. Draws hang on (seed, name, element), not on the order of calls.
+struct Initializer {
+  enum class Kind { constant, normal } kind = Kind::constant;
+  double value = 0.0;  // constant: the value; normal: the standard deviation
+};
+
+// What the models build with: a Builder whose parameters carry their initial values.
+class ModelBuilder : public Builder {
+ public:
+  using Builder::Builder;
+
+  ValueId weight(std::string_view name, Shape shape, Initializer initializer);
+  // Running statistics: Category::statistics, Scope::run.
+  ValueId statistic(std::string_view name, ValueType type, Initializer initializer);
+  const std::map<std::string, Initializer>& initializers() const { return initializers_; }
+
+ private:
+  std::map<std::string, Initializer> initializers_;  // by value name
+};
+
+struct ModelRequest {
+  const data::DataInfo& data;
+  int64_t batch = 1;         // samples of this body
+  bool training = true;      // false: no dropout, running statistics are read and not written
+  int64_t norm_batch = 0;    // samples of one batch-norm group; 0 where the model has no batch norm
+  uint64_t seed = 1;         // of dropout
+  // External values made by the caller, in the order of data.fields, then:
+  std::vector<ValueId> inputs;
+  ValueId sample_ids;        // i32[batch]
+  ValueId step_state;        // i32[2]
+  ValueId loss_weight;       // f32[1]
+};
+
+struct ModelOutputs {
+  ValueId loss;                    // f32[1], already weighted by loss_weight
+  std::optional<ValueId> correct;  // f32[1], number of right predictions, where the model has such
+};
+
+class Model : public config::Section {
+ public:
+  virtual std::string_view kind() const = 0;
+  // Problems between keys, or between the model and the data, in words; empty if none.
+  virtual std::vector<std::string> problems(const data::DataInfo& data) const = 0;
+  virtual ModelOutputs build(ModelBuilder& builder, const ModelRequest& request) const = 0;
+  // Sequence length that the data room must deliver; 0 for models without one.
+  virtual int64_t context() const { return 0; }
+  // Whether batch statistics occur, so that memory.norm_batch applies.
+  virtual bool has_batch_norm() const { return false; }
+};
+
+std::vector<std::unique_ptr<Model>> all_models();
+
+}  // namespace tidemark::models
