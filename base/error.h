@@ -32,7 +32,7 @@ namespace internal {
 }  // namespace tidemark
 
 // For our own bugs only: prints file, line, condition and message to standard error and aborts. Active in every build.
-#define TM_CHECK(condition, message)                                                            \
-  do {                                                                                          \
+#define TM_CHECK(condition, message)                                                                 \
+  do {                                                                                               \
     if (!(condition)) ::tidemark::internal::check_failed(__FILE__, __LINE__, #condition, (message)); \
   } while (false)
