@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/category.h"
@@ -27,6 +28,9 @@ struct Value {
   int version = 0;      // 0, or one more than what it overwrites
   ValueId overwrites;   // invalid unless this value takes the bytes of another
   NodeId producer;      // invalid for external values (parameters, state, inputs), which hold their bytes at the start
+  bool removed = false;  // left behind by a removed node: has neither bytes nor readers
+
+  bool external() const { return !producer.valid() && !removed; }
 };
 
 struct Node {
@@ -56,16 +60,20 @@ class Graph {
   // Invalid if there is none of that name.
   ValueId find_value(std::string_view name) const;
 
-  // Mutation: low level, used by Builder, autodiff, lowering and the parser. Names must be new (TM_CHECK).
+  // Mutation: low level, used by Builder, autodiff, lowering and the parser. Names must be new, not empty and not begin with
+  // a slash (TM_CHECK).
   ValueId add_value(Value value);  // id is assigned
   NodeId append_node(Node node);   // id is assigned; sets producer of its outputs; appended to order
-  void set_order(std::vector<NodeId> order);
-  void remove_node(NodeId id);     // its outputs lose their producer
+  void set_order(std::vector<NodeId> order);  // a permutation of order() (TM_CHECK)
+  void remove_node(NodeId id);     // its outputs lose their producer and become `removed`
   void replace_input(NodeId node, size_t index, ValueId value);
   void add_result(ValueId id);
   void replace_result(ValueId from, ValueId to);
-  // Readers of `from`, results, and the name move to `to` (the old value is renamed NAME/replaced and has no producer).
+  // Readers of `from`, those that overwrite it, results, and the name move to `to`. The old value is renamed NAME/replaced;
+  // the node that produces it stays until it is removed.
   void replace_value(ValueId from, ValueId to);
+  void rename_value(ValueId id, std::string name);
+  // Everything but ids and names may be changed through these.
   Node& mutable_node(NodeId id);
   Value& mutable_value(ValueId id);
   // A name that is still free: `wanted`, or wanted_2, wanted_3 ...
@@ -78,6 +86,8 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;
   std::vector<ValueId> results_;
+  std::unordered_map<std::string, ValueId> value_by_name_;
+  std::unordered_map<std::string, NodeId> node_by_name_;  // nodes in order_ only
 };
 
 }  // namespace tidemark

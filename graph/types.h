@@ -26,7 +26,7 @@ class Shape {
   size_t rank() const { return dims_.size(); }
   int64_t operator[](size_t i) const { return dims_[i]; }
   int64_t dim(int i) const;  // negative counts from the end; TM_CHECKs the range
-  int64_t elements() const;
+  int64_t elements() const;    // Error(config) if 63 bits cannot count them
   const std::vector<int64_t>& dims() const { return dims_; }
   bool operator==(const Shape&) const = default;
 
@@ -39,7 +39,7 @@ std::string to_string(const Shape& shape);  // "[64,128,192]"
 struct ValueType {
   DType dtype = DType::f32;
   Shape shape;
-  int64_t bytes() const { return size_bytes(dtype) * shape.elements(); }
+  int64_t bytes() const;  // Error(config) if 63 bits cannot count them
   bool operator==(const ValueType&) const = default;
 };
 
