@@ -1,0 +1,1 @@
+"""The rules of tools/lint, one module a subject."""
