@@ -1,7 +1,7 @@
 // Offsets for lifetimes: the arena's planners share this interface.
 //
-// To add a planner: one .h/.cc with a class derived from OffsetPlanner, one line in planner_list.cc; the conformance suite
-// (planner_conformance_test.cc) runs over the list and picks it up.
+// To add a planner: one .h/.cc with a class derived from OffsetPlanner, one line in planner_list.cc; the conformance
+// suite (planner_conformance_test.cc) runs over the list and picks it up.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,11 @@ struct OffsetPlan {
   std::string planner;            // which planner of the portfolio found it
 };
 
-enum class Fit { fits, impossible, unknown };  // impossible is a proof; unknown means that the work limit ended the search
+enum class Fit {
+  fits,
+  impossible,
+  unknown
+};  // impossible is a proof; unknown means that the work limit ended the search
 
 struct FitResult {
   Fit fit = Fit::unknown;
@@ -46,7 +50,8 @@ class OffsetPlanner {
   // The least peak it can find. Throws what validate(trace) throws.
   virtual OffsetPlan minimize(const Trace& trace, const OffsetPlannerOptions& options) const = 0;
 
-  // Does it fit into capacity_bytes? The default minimises and compares; throws Error(config) if one buffer alone is larger.
+  // Does it fit into capacity_bytes? The default minimises and compares; throws Error(config) if one buffer alone is
+  // larger.
   virtual FitResult fit(const Trace& trace, int64_t capacity_bytes, const OffsetPlannerOptions& options) const;
 };
 
@@ -56,9 +61,9 @@ std::vector<std::unique_ptr<OffsetPlanner>> all_offset_planners();
 // Throws Error(config) naming the known planners.
 std::unique_ptr<OffsetPlanner> make_offset_planner(std::string_view name);
 
-// Independent O(n^2) check, written the obvious way: sizes, alignment, fixed offsets, no two buffers that are live at one
-// step share bytes (but for equal offsets inside an alias group), peak and lower bound as stated. Returns the first fault
-// as text, empty if the plan is valid.
+// Independent O(n^2) check, written the obvious way: sizes, alignment, fixed offsets, no two buffers that are live at
+// one step share bytes (but for equal offsets inside an alias group), peak and lower bound as stated. Returns the first
+// fault as text, empty if the plan is valid.
 std::string find_plan_fault(const Trace& trace, const OffsetPlan& plan);
 
 }  // namespace tidemark::memory

@@ -1,4 +1,5 @@
-// A trace: buffers with bytes and lifetimes, and nothing else. The planners' whole world (they know no graph, tensor or op).
+// A trace: buffers with bytes and lifetimes, and nothing else. The planners' whole world (they know no graph, tensor or
+// op).
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,11 @@ struct Interval {
 
 // One contiguous range of bytes in an arena. Final form: later parts add rows, not fields.
 struct Buffer {
-  int64_t id = 0;                       // unique in a trace; free choice of the maker
-  int64_t bytes = 0;                    // > 0
-  int64_t alignment = 1;                // power of two; the offset is a multiple of it
-  std::vector<Interval> intervals;      // when its bytes must be kept: sorted, disjoint, not empty; gaps are free for others
+  int64_t id = 0;         // unique in a trace; free choice of the maker
+  int64_t bytes = 0;      // > 0
+  int64_t alignment = 1;  // power of two; the offset is a multiple of it
+  std::vector<Interval>
+      intervals;  // when its bytes must be kept: sorted, disjoint, not empty; gaps are free for others
   Category category = Category::activations;
   Scope scope = Scope::micro_batch;
   std::optional<int64_t> fixed_offset;  // bytes; planners keep it
@@ -39,8 +41,8 @@ struct Trace {
 };
 
 // Throws Error(data) naming the buffer and the value: bytes <= 0, bytes or end beyond 2^62, begin >= end, unsorted or
-// overlapping intervals, alignment no power of two, duplicate id, misaligned or negative fixed offset, two fixed buffers
-// that overlap in time and bytes.
+// overlapping intervals, alignment no power of two, duplicate id, misaligned or negative fixed offset, bytes of all
+// buffers that add up to more than 2^62, two fixed buffers that overlap in time and bytes.
 void validate(const Trace& trace);
 
 // One past the last step of any interval, 0 for an empty trace.

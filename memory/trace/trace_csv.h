@@ -1,8 +1,9 @@
-// The CSV form of a trace. Its plain subset is MiniMalloc's public format: header `id,lower,upper,size`, lifetimes half-open.
+// The CSV form of a trace. Its plain subset is MiniMalloc's public format: header `id,lower,upper,size`, lifetimes
+// half-open.
 //
-// Full header: id,lower,upper,size[,alignment][,gaps][,category][,scope][,offset][,alias_group] in any order; unknown columns
-// are refused. `gaps` is a space-separated list of begin-end ranges inside [lower, upper) in which the bytes are free.
-// Empty cells of optional columns mean the default. Reads of a written trace give the same trace.
+// Full header: id,lower,upper,size[,alignment][,gaps][,category][,scope][,offset][,alias_group] in any order; unknown
+// columns are refused. `gaps` is a space-separated list of begin-end ranges inside [lower, upper) in which the bytes
+// are free. Empty cells of optional columns mean the default. Reads of a written trace give the same trace.
 #pragma once
 
 #include <iosfwd>
