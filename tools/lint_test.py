@@ -59,6 +59,13 @@ class TextTest(InFolder):
         self.assertEqual(text.check_file(self.write("a.cc", "namespace n {\n\nvoid F() {\n" + body * 61 + "}\n}\n"))[1],
                          ["a.cc:3: function of 61 lines; split at 60"])
 
+    def test_declarations_of_several_lines(self):
+        short = "  C(int a,\n    int b)\n      : a_(a),\n        b_(b) {\n    Step();\n  }\n"
+        lines = ("class C {\n public:\n" + short * 30 + "};\n").split("\n")
+        self.assertEqual(text.long_functions(lines), [])
+        long = "void F(int a,\n       int b) {\n  if (a) {\n    b();\n  }\n" + "  Step();\n" * 60 + "}\n"
+        self.assertEqual(text.long_functions(long.split("\n")), [(2, 63)])
+
     def test_scripts_without_an_ending_are_code(self):
         self.assertEqual(len(self.errors("run", "#!/bin/bash\n# %s\n" % UNFINISHED)), 1)
 
@@ -88,6 +95,9 @@ class ArrowsTest(InFolder):
         errors = self.errors(memory__a__x='#include "memory/b/y.h"\n', memory__b__y='#include "memory/c/z.h"\n',
                              memory__c__z='#include "memory/a/w.h"\n')
         self.assertEqual(errors, ["memory/a: folders include each other in a ring: memory/a -> memory/b -> memory/c -> memory/a"])
+
+    def test_lists_of_a_room_may_close_a_ring(self):
+        self.assertEqual(self.errors(ops__all='#include "ops/add/add.h"\n', ops__add__add='#include "ops/kernel.h"\n'), [])
 
     def test_tests_may_close_a_ring(self):
         self.write("memory/b/y_test.cc", '#include "memory/a/x.h"\n')

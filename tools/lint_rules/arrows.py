@@ -46,8 +46,12 @@ def check_includes(path, includes):
 
 
 def folder_of(path):
-    """The room inside a top room that a file belongs to: memory/arena/offset_planner.h is in memory/arena."""
-    return "/".join(os.path.dirname(path).split("/")[:2])
+    """The folder inside a room that a file belongs to (memory/arena), or None for a room's own files.
+
+    Those are the room's common ground and its lists: ops/all_ops.cc includes every op, and every op ops/kernel.h.
+    """
+    parts = os.path.dirname(path).split("/")
+    return "/".join(parts[:2]) if len(parts) > 1 else None
 
 
 def find_cycle(edges):
@@ -82,9 +86,10 @@ def check_files(paths):
             continue
         includes = includes_of(path)
         errors += check_includes(path, includes)
-        if not path.endswith("_test.cc"):
-            targets = {folder_of(included) for _, included in includes if "/" in included}
-            edges.setdefault(folder_of(path), set()).update(targets - {folder_of(path)})
+        folder = folder_of(path)
+        if folder and not path.endswith("_test.cc"):
+            targets = {folder_of(included) for _, included in includes}
+            edges.setdefault(folder, set()).update(targets - {folder, None})
     cycle = find_cycle(edges)
     if cycle:
         errors.append("%s: folders include each other in a ring: %s" % (cycle[0], " -> ".join(cycle)))

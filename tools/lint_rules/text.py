@@ -15,16 +15,28 @@ SKIP = re.compile(r"\bGTEST_SKIP\(\)\s*(;|$)")
 NOT_A_FUNCTION = re.compile(r"^\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|try|catch)\b")
 
 
+def statement_start(lines, index):
+    """Index of the first line of the statement that lines[index] ends: a declaration may take several lines."""
+    while index > 0:
+        before = lines[index - 1].strip()
+        if not before or before.endswith((";", "{", "}", ":")) or before.startswith(("#", "//")):
+            break
+        index -= 1
+    return index
+
+
 def long_functions(lines):
     """[(line number, lines)] of C++ functions that are too long, found by clang-format's indentation."""
-    found, start, indent = [], None, ""
-    for number, line in enumerate(lines, 1):
+    found, start, end = [], None, ""
+    for index, line in enumerate(lines):
         if start is None:
-            if line.endswith("{") and "(" in line and not NOT_A_FUNCTION.match(line):
-                start, indent = number, line[: len(line) - len(line.lstrip())]
-        elif line.rstrip(";") == indent + "}":
-            if number - start - 1 > MAX_FUNCTION_LINES:
-                found.append((start, number - start - 1))
+            first = statement_start(lines, index) if line.endswith("{") else index
+            if line.endswith("{") and "(" in "".join(lines[first:index + 1]) and not NOT_A_FUNCTION.match(lines[first]):
+                start = index
+                end = lines[first][: len(lines[first]) - len(lines[first].lstrip())] + "}"
+        elif line.rstrip(";") == end:
+            if index - start - 1 > MAX_FUNCTION_LINES:
+                found.append((start + 1, index - start - 1))
             start = None
     return found
 
