@@ -40,7 +40,8 @@ class Kernel {
   // Scratch bytes, booked when the kernel is made, given by the arena when it runs. Kernels never allocate in run().
   virtual int64_t workspace_bytes() const { return 0; }
   virtual std::vector<PackedInput> packed_inputs() const { return {}; }
-  // Writes `plain` into the layout of `packed_inputs()[which]`. Only called for kernels with packed inputs; workspace as run().
+  // Writes `plain` into the layout of `packed_inputs()[which]`. Only called for kernels with packed inputs; workspace
+  // as run().
   virtual void pack(size_t which, const void* plain, void* packed, std::byte* workspace) const;
   // True if run() itself may throw Error(out_of_memory) (vendor libraries); such nodes run before any update in place.
   virtual bool can_be_refused() const { return false; }

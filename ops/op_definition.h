@@ -36,8 +36,11 @@ class OpSet {
   void add(OpDefinition definition);
   const OpTable& table() const { return table_; }
 
-  // The first kernel of the list that takes the call: a function of op, shapes, dtype, device and threads alone, never of
-  // budget or addresses. Error(config) with every refusal if none does.
+  // The op's whole list, in order of preference. Error(config) for an unknown op.
+  const std::vector<KernelEntry>& kernels(std::string_view op) const;
+
+  // The first kernel of the list that takes the call: a function of op, shapes, dtype, device and threads alone, never
+  // of budget or addresses. Error(config) with every refusal if none does.
   KernelChoice choose_kernel(std::string_view op, KernelDevice device, const KernelRequest& request) const;
 
  private:

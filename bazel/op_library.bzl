@@ -1,0 +1,49 @@
+"""op_library: the targets of one op's folder, so that its BUILD file names what is special about it and nothing else."""
+
+load("//bazel:rules.bzl", "tm_cc_library", "tm_cc_test", "tm_simd_library")
+
+_DEPS = [
+    "//base:error",
+    "//base:parallel",
+    "//graph:autodiff",
+    "//graph:op",
+    "//ops:kernel",
+    "//ops:op_definition",
+    "//ops:op_rules",
+    "//ops:partition",
+    "//ops:simd_choice",
+]
+
+def op_library(name, srcs, hdrs, simd_srcs = [], simd_hdrs = [], simd_deps = [], deps = [], visibility = [], **kwargs):
+    """The library of one op or of a few that belong together.
+
+    hdrs declare the OpDefinitions; srcs also hold private headers. simd_srcs, declared in simd_hdrs, are compiled once per
+    CPU level. Every op sees the rules, the kernels' interface and parallel_for; deps adds to them.
+    """
+    if simd_srcs:
+        tm_simd_library(
+            name = name + "_simd",
+            srcs = simd_srcs,
+            hdrs = simd_hdrs,
+            deps = simd_deps + ["//base:parallel"],
+            visibility = ["//visibility:private"],
+        )
+    tm_cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = _DEPS + deps + ([name + "_simd"] if simd_srcs else []),
+        visibility = ["//ops:__pkg__"] + visibility,
+        **kwargs
+    )
+
+def op_test(name, deps, isa_levels = [], **kwargs):
+    """NAME.cc with the op-case harness, once as the machine is and once per CPU level of isa_levels ("v2", "v3")."""
+    for level in [None] + isa_levels:
+        tm_cc_test(
+            name = name + ("_" + level if level else ""),
+            srcs = [name + ".cc"],
+            env = {"TIDEMARK_MAX_ISA": level} if level else {},
+            deps = deps + ["//ops:op_definition", "//ops/testing:op_case"],
+            **kwargs
+        )

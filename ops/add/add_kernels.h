@@ -1,0 +1,13 @@
+// The kernels of add and add_into: one elementwise sum whose output may lie on either operand.
+#pragma once
+
+#include "ops/kernel.h"
+
+namespace tidemark::ops {
+
+std::unique_ptr<Kernel> make_add_cpu(const KernelRequest& request, std::string& why_not);
+
+// In order of preference, for all devices of this build.
+std::vector<KernelEntry> add_kernels();
+
+}  // namespace tidemark::ops

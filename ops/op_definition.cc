@@ -1,0 +1,54 @@
+#include "ops/op_definition.h"
+
+#include "base/error.h"
+
+namespace tidemark::ops {
+namespace {
+
+std::string_view to_string(KernelDevice device) { return device == KernelDevice::cpu ? "cpu" : "cuda"; }
+
+std::string describe(std::string_view op, const OpCall& call) {
+  std::string text = std::string(op) + "(";
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    text += (i ? ", " : "") + (call.has(i) ? tidemark::to_string(*call.inputs[i]) : std::string("-"));
+  }
+  return text + ")";
+}
+
+Error no_kernel(std::string_view op, KernelDevice device, const OpCall& call,
+                const std::vector<KernelRefusal>& refused) {
+  std::string text = "no kernel of device " + std::string(to_string(device)) + " takes " + describe(op, call);
+  if (refused.empty()) text += ": the op has none for that device";
+  for (const KernelRefusal& refusal : refused) text += "; " + refusal.kernel + ": " + refusal.why;
+  return Error(ErrorCode::config, text);
+}
+
+}  // namespace
+
+void OpSet::add(OpDefinition definition) {
+  const std::string name(definition.op->name());
+  table_.add(std::move(definition.op));
+  kernels_[name] = std::move(definition.kernels);
+}
+
+const std::vector<KernelEntry>& OpSet::kernels(std::string_view op) const {
+  table_.find(op);  // an unknown op is refused there, with the nearest name
+  return kernels_.find(op)->second;
+}
+
+KernelChoice OpSet::choose_kernel(std::string_view op, KernelDevice device, const KernelRequest& request) const {
+  KernelChoice choice;
+  for (const KernelEntry& entry : kernels(op)) {
+    if (entry.device != device) continue;
+    std::string why_not;
+    choice.kernel = entry.make(request, why_not);
+    if (choice.kernel) {
+      choice.name = entry.name;
+      return choice;
+    }
+    choice.refused.push_back({entry.name, why_not});
+  }
+  throw no_kernel(op, device, request.call, choice.refused);
+}
+
+}  // namespace tidemark::ops
