@@ -29,7 +29,7 @@ class Builder {
   Prefix scope(std::string_view name) { return Prefix(*this, name); }
 
   // External values: they hold their bytes before the body starts.
-  ValueId parameter(std::string_view name, ValueType type);                      // Category::weights, Scope::run
+  ValueId parameter(std::string_view name, ValueType type);  // Category::weights, Scope::run
   ValueId external(std::string_view name, ValueType type, Category category, Scope scope);
 
   // Appends a node `name` (made unique) and gives its outputs. Output values are named after the node and the op's

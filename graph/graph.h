@@ -1,8 +1,8 @@
 // One body of a program: nodes in execution order over values. A body is, say, "one micro-batch forward and backward".
 //
 // Values are in SSA form. An update in place is a new value whose `overwrites` names the value whose bytes it takes: a
-// parameter before and after its update are two versions of one storage. verify() (graph/verifier.h) rejects a read of a
-// version that has been overwritten.
+// parameter before and after its update are two versions of one storage. verify() (graph/verifier.h) rejects a read of
+// a version that has been overwritten.
 #pragma once
 
 #include <string>
@@ -25,9 +25,9 @@ struct Value {
   ValueType type;
   Category category = Category::activations;
   Scope scope = Scope::micro_batch;
-  int version = 0;      // 0, or one more than what it overwrites
-  ValueId overwrites;   // invalid unless this value takes the bytes of another
-  NodeId producer;      // invalid for external values (parameters, state, inputs), which hold their bytes at the start
+  int version = 0;       // 0, or one more than what it overwrites
+  ValueId overwrites;    // invalid unless this value takes the bytes of another
+  NodeId producer;       // invalid for external values (parameters, state, inputs), which hold their bytes at the start
   bool removed = false;  // left behind by a removed node: has neither bytes nor readers
 
   bool external() const { return !producer.valid() && !removed; }
@@ -49,9 +49,9 @@ class Graph {
   const std::string& name() const { return name_; }
   const Value& value(ValueId id) const;
   const Node& node(NodeId id) const;
-  const std::vector<Value>& values() const { return values_; }          // by id
-  const std::vector<NodeId>& order() const { return order_; }           // execution order; removed nodes are not in it
-  const std::vector<ValueId>& results() const { return results_; }      // must hold their bytes at the end (losses, counts)
+  const std::vector<Value>& values() const { return values_; }      // by id
+  const std::vector<NodeId>& order() const { return order_; }       // execution order; removed nodes are not in it
+  const std::vector<ValueId>& results() const { return results_; }  // must hold their bytes at the end (losses, counts)
 
   // First value of the chain of versions that share bytes with `id`.
   ValueId storage(ValueId id) const;
@@ -60,17 +60,17 @@ class Graph {
   // Invalid if there is none of that name.
   ValueId find_value(std::string_view name) const;
 
-  // Mutation: low level, used by Builder, autodiff, lowering and the parser. Names must be new, not empty and not begin with
-  // a slash (TM_CHECK).
-  ValueId add_value(Value value);  // id is assigned
-  NodeId append_node(Node node);   // id is assigned; sets producer of its outputs; appended to order
+  // Mutation: low level, used by Builder, autodiff, lowering and the parser. Names must be new, not empty and not begin
+  // with a slash (TM_CHECK).
+  ValueId add_value(Value value);             // id is assigned
+  NodeId append_node(Node node);              // id is assigned; sets producer of its outputs; appended to order
   void set_order(std::vector<NodeId> order);  // a permutation of order() (TM_CHECK)
-  void remove_node(NodeId id);     // its outputs lose their producer and become `removed`
+  void remove_node(NodeId id);                // its outputs lose their producer and become `removed`
   void replace_input(NodeId node, size_t index, ValueId value);
   void add_result(ValueId id);
   void replace_result(ValueId from, ValueId to);
-  // Readers of `from`, those that overwrite it, results, and the name move to `to`. The old value is renamed NAME/replaced;
-  // the node that produces it stays until it is removed.
+  // Readers of `from`, those that overwrite it, results, and the name move to `to`. The old value is renamed
+  // NAME/replaced; the node that produces it stays until it is removed.
   void replace_value(ValueId from, ValueId to);
   void rename_value(ValueId id, std::string name);
   // Everything but ids and names may be changed through these.

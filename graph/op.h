@@ -26,11 +26,11 @@ struct OpCall {
 
 struct OutputSpec {
   ValueType type;
-  std::string suffix;                 // value name = node name + "/" + suffix; empty for the main output
+  std::string suffix;  // value name = node name + "/" + suffix; empty for the main output
   Category category = Category::activations;
-  std::optional<size_t> overwrites;   // index of the input whose bytes this output must take (its next version); ignored
-                                      // where that optional input is absent
-  std::vector<size_t> may_share;      // inputs (same bytes) that the kernel may be given as this output's address
+  std::optional<size_t> overwrites;  // index of the input whose bytes this output must take (its next version); ignored
+                                     // where that optional input is absent
+  std::vector<size_t> may_share;     // inputs (same bytes) that the kernel may be given as this output's address
 };
 
 struct Cost {
@@ -62,8 +62,8 @@ class Op {
 // The known ops by name; made by ops/all_ops.h and passed along, never global.
 class OpTable {
  public:
-  void add(std::unique_ptr<Op> op);              // TM_CHECK: name is new
-  const Op& find(std::string_view name) const;   // Error(config) with the nearest known name
+  void add(std::unique_ptr<Op> op);             // TM_CHECK: name is new
+  const Op& find(std::string_view name) const;  // Error(config) with the nearest known name
   std::vector<std::string_view> names() const;
 
  private:

@@ -16,7 +16,8 @@ namespace tidemark {
 
 std::string print(const Graph& graph);
 
-// Types, categories, suffixes and overwrites of node outputs are inferred through `ops`. Throws Error(data) with line and column.
+// Types, categories, suffixes and overwrites of node outputs are inferred through `ops`. Throws Error(data) with line
+// and column.
 Graph parse_graph(std::string_view text, const OpTable& ops);
 
 }  // namespace tidemark

@@ -26,7 +26,7 @@ class Shape {
   size_t rank() const { return dims_.size(); }
   int64_t operator[](size_t i) const { return dims_[i]; }
   int64_t dim(int i) const;  // negative counts from the end; TM_CHECKs the range
-  int64_t elements() const;    // Error(config) if 63 bits cannot count them
+  int64_t elements() const;  // Error(config) if 63 bits cannot count them
   const std::vector<int64_t>& dims() const { return dims_; }
   bool operator==(const Shape&) const = default;
 
