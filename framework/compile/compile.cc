@@ -1,0 +1,187 @@
+#include "framework/compile/compile.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "framework/compile/liveness.h"
+#include "framework/compile/lowering.h"
+#include "framework/compile/segments.h"
+#include "framework/compile/update_schedule.h"
+#include "graph/verifier.h"
+
+namespace tidemark::compile {
+namespace {
+
+// Compiles one body at a given base, between the segments and the offset planner.
+class BodyCompiler {
+ public:
+  BodyCompiler(const ops::OpSet& ops, const CompileOptions& options, const Segment& run, const Segment& step)
+      : ops_(ops), options_(options), run_(run), step_(step) {}
+
+  Body compile(BodySpec spec) const {
+    Body body;
+    body.name = spec.name;
+    body.graph = std::move(spec.graph);
+    body.shares_step_segment = spec.shares_step_segment;
+    order_updates(body.graph);
+    const LoweredNodes lowered = lower(body.graph, ops_, options_.device, options_.threads);
+    verify(body.graph, ops_.table());
+    Liveness liveness = find_liveness(body.graph, ops_.table(), lowered,
+                                      {options_.alignment, guard_bytes(), spec.shares_step_segment});
+    place(body, std::move(liveness));
+    emit_instructions(body, lowered);
+    list_tensors(body);
+    count_live(body);
+    return body;
+  }
+
+ private:
+  int64_t guard_bytes() const { return options_.debug_guards ? kGuardBytes : 0; }
+
+  void order_updates(Graph& graph) const {
+    if (options_.updates_at_end) {
+      sink_updates(graph);
+    } else {
+      hoist_updates(graph);
+    }
+  }
+
+  void place(Body& body, Liveness liveness) const {
+    const int64_t below = body.shares_step_segment ? step_.bytes : run_.bytes;
+    body.base = round_up(below, options_.alignment);
+    const auto planner = memory::make_offset_planner(options_.planner);
+    body.plan = planner->minimize(liveness.trace, options_.planner_options);
+    body.peak_bytes = body.base + body.plan.peak_bytes;
+    body.lower_bound_bytes = body.base + body.plan.lower_bound_bytes;
+    body.offset_of_value.assign(body.graph.values().size(), -1);
+    for (const Value& value : body.graph.values())
+      body.offset_of_value[value.id.index()] = offset_of(body, liveness, value);
+    body.trace = std::move(liveness.trace);
+    body.buffer_names = std::move(liveness.names);
+    body.buffer_of_value = std::move(liveness.buffer_of_value);
+    body.workspace_of_instruction = liveness.workspace_of_node;
+    body.guard_bytes = guard_bytes();
+  }
+
+  int64_t offset_of(const Body& body, const Liveness& liveness, const Value& value) const {
+    const Value& root = body.graph.value(body.graph.storage(value.id));
+    if (root.scope == Scope::run) return segment_offset(run_, root);
+    if (root.scope == Scope::step && body.shares_step_segment) return segment_offset(step_, root);
+    const int buffer = liveness.buffer_of_value[value.id.index()];
+    return buffer < 0 ? -1 : body.base + body.plan.offsets[static_cast<size_t>(buffer)] + guard_bytes();
+  }
+
+  static int64_t segment_offset(const Segment& segment, const Value& value) {
+    const Tensor* tensor = segment.find(value.name);
+    TM_CHECK(tensor != nullptr, "value '" + value.name + "' is produced inside a body but has run or step scope");
+    return tensor->offset;
+  }
+
+  void emit_instructions(Body& body, const LoweredNodes& lowered) const {
+    const auto offset = [&](ValueId v) { return v.valid() ? body.offset_of_value[v.index()] : -1; };
+    for (size_t i = 0; i < body.graph.order().size(); ++i) {
+      const Node& node = body.graph.node(body.graph.order()[i]);
+      const LoweredNode& how = lowered.at(node.id);
+      Instruction instruction;
+      instruction.node = node.name;
+      instruction.op = node.op;
+      instruction.kernel_name = how.kernel_name;
+      instruction.kernel = how.kernel;
+      instruction.packed_which = how.packed_which;
+      instruction.input_values = node.inputs;
+      instruction.output_values = node.outputs;
+      for (ValueId v : node.inputs) instruction.inputs.push_back(offset(v));
+      for (ValueId v : node.outputs) instruction.outputs.push_back(offset(v));
+      if (const int w = body.workspace_of_instruction[i]; w >= 0) {
+        instruction.workspace = body.base + body.plan.offsets[static_cast<size_t>(w)] + guard_bytes();
+        instruction.workspace_bytes = how.kernel->workspace_bytes();
+      }
+      body.instructions.push_back(std::move(instruction));
+    }
+  }
+
+  void list_tensors(Body& body) const {
+    const auto tensor = [&](const Value& v) {
+      return Tensor{v.name, v.type, v.category, v.scope, body.offset_of_value[v.id.index()]};
+    };
+    for (const Value& value : body.graph.values())
+      if (!value.producer.valid() && !value.overwrites.valid() && value.scope != Scope::run &&
+          body.offset_of_value[value.id.index()] >= 0)
+        body.externals.push_back(tensor(value));
+    for (ValueId id : body.graph.results()) body.results.push_back(tensor(body.graph.value(id)));
+  }
+
+  void count_live(Body& body) const {
+    CategoryBytes fixed{};
+    const auto add = [&](const Segment& segment) {
+      for (const Tensor& t : segment.tensors) fixed[static_cast<size_t>(t.category)] += t.bytes();
+    };
+    add(run_);
+    if (body.shares_step_segment) add(step_);
+    body.live.assign(std::max<size_t>(body.instructions.size(), 1), fixed);
+    for (const memory::Buffer& buffer : body.trace.buffers)
+      for (const memory::Interval& interval : buffer.intervals)
+        for (int64_t step = interval.begin; step < interval.end; ++step)
+          body.live[static_cast<size_t>(step)][static_cast<size_t>(buffer.category)] += buffer.bytes - 2 * guard_bytes();
+    // An output in the bytes of its input is one buffer, not two: at the step of the handover count it once, as the output.
+    for (size_t a = 0; a < body.trace.buffers.size(); ++a) subtract_shared(body, a);
+  }
+
+  void subtract_shared(Body& body, size_t a) const {
+    const memory::Buffer& from = body.trace.buffers[a];
+    if (!from.alias_group) return;
+    const int64_t handover = from.intervals.back().end - 1;
+    for (size_t b = 0; b < body.trace.buffers.size(); ++b) {
+      const memory::Buffer& to = body.trace.buffers[b];
+      if (a == b || to.alias_group != from.alias_group || body.plan.offsets[a] != body.plan.offsets[b]) continue;
+      if (to.intervals.front().begin == handover && to.intervals.back().end > handover + (from.intervals.front().begin == handover))
+        body.live[static_cast<size_t>(handover)][static_cast<size_t>(from.category)] -= from.bytes - 2 * guard_bytes();
+    }
+  }
+
+  const ops::OpSet& ops_;
+  const CompileOptions& options_;
+  const Segment& run_;
+  const Segment& step_;
+};
+
+int64_t total(const CategoryBytes& bytes) {
+  int64_t sum = 0;
+  for (int64_t b : bytes) sum += b;
+  return sum;
+}
+
+void find_peak(Program& program) {
+  for (size_t b = 0; b < program.bodies.size(); ++b) {
+    const Body& body = program.bodies[b];
+    program.lower_bound_bytes = std::max(program.lower_bound_bytes, body.lower_bound_bytes);
+    if (body.peak_bytes <= program.arena_bytes) continue;
+    program.arena_bytes = body.peak_bytes;
+    program.peak_body = b;
+  }
+  const auto& live = program.bodies[program.peak_body].live;
+  const auto most = std::ranges::max_element(live, {}, total);
+  program.peak_instruction = static_cast<size_t>(most - live.begin());
+  program.peak_categories = *most;
+}
+
+}  // namespace
+
+Program compile(std::vector<BodySpec> bodies, const ops::OpSet& ops, const CompileOptions& options) {
+  TM_CHECK(!bodies.empty(), "a program has at least one body");
+  const int64_t guard = options.debug_guards ? kGuardBytes : 0;
+  const Segment run = place_segment(bodies, Scope::run, false, 0, options.alignment, guard);
+  const Segment step = place_segment(bodies, Scope::step, true, run.bytes, options.alignment, guard);
+  Program program;
+  program.name = options.name;
+  const BodyCompiler compiler(ops, options, run, step);
+  for (BodySpec& spec : bodies) program.bodies.push_back(compiler.compile(std::move(spec)));
+  program.persistent = run.tensors;
+  program.step = step.tensors;
+  program.run_segment_bytes = run.bytes;
+  program.step_segment_bytes = step.bytes - run.bytes;
+  find_peak(program);
+  return program;
+}
+
+}  // namespace tidemark::compile

@@ -1,0 +1,31 @@
+// Decoder-only Transformer with pre-normalisation and a head tied to the token embedding.
+// Radford et al., "Language Models are Unsupervised Multitask Learners", 2019.
+#pragma once
+
+#include "framework/models/model.h"
+
+namespace tidemark::models {
+
+class DropoutSites;
+
+class Gpt : public Model {
+ public:
+  std::string_view kind() const override { return "gpt"; }
+  void fields(config::Fields& fields) override;
+  std::vector<std::string> problems(const data::DataInfo& data) const override;
+  ModelOutputs build(ModelBuilder& builder, const ModelRequest& request) const override;
+  int64_t context() const override { return context_; }
+
+ private:
+  ValueId block(ModelBuilder& builder, ValueId x, DropoutSites& dropout) const;
+  int64_t classes(const data::DataInfo& data) const { return vocabulary_ > 0 ? vocabulary_ : data.classes; }
+
+  int64_t layers_ = 6;
+  int64_t heads_ = 6;
+  int64_t width_ = 192;
+  int64_t context_ = 128;
+  double dropout_ = 0.0;
+  int64_t vocabulary_ = 0;
+};
+
+}  // namespace tidemark::models

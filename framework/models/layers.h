@@ -1,0 +1,56 @@
+// Layers that several models share: parameters with their initial values, and the nodes that use them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "framework/models/model.h"
+
+namespace tidemark::models {
+
+struct LinearOptions {
+  int64_t in = 0;
+  int64_t out = 0;
+  std::string activation = "none";  // none | relu | gelu
+  double stddev = 0.02;             // of the initial weights
+  bool transposed = true;           // weight kept as [out, in]; false: [in, out]
+};
+
+// y = activation(x W + b), parameters NAME/weight and NAME/bias (initially 0).
+ValueId linear(ModelBuilder& builder, std::string_view name, ValueId x, const LinearOptions& options);
+
+struct ConvOptions {
+  int64_t in = 0;      // channels
+  int64_t out = 0;
+  int64_t kernel = 3;
+  int64_t stride = 1;
+};
+
+// Convolution without bias (batch norm follows), padding kernel / 2, He-normal initial weights, then batch norm over
+// groups of request.norm_batch samples, then ReLU if asked.
+ValueId conv_norm(ModelBuilder& builder, std::string_view name, ValueId x, const ConvOptions& options, bool relu,
+                  const ModelRequest& request);
+
+// y = scale * normalised(x) + shift over the last dimension, parameters NAME/weight (1) and NAME/bias (0).
+ValueId layer_norm(ModelBuilder& builder, std::string_view name, ValueId x);
+
+// Numbers the dropout nodes of a model, so that each draws its own mask. No node where p is 0 or in evaluation.
+class DropoutSites {
+ public:
+  DropoutSites(const ModelRequest& request, double p) : request_(request), p_(p) {}
+  ValueId apply(ModelBuilder& builder, ValueId x);
+
+ private:
+  const ModelRequest& request_;
+  double p_;
+  int64_t next_ = 0;
+};
+
+// Softmax cross entropy over logits [batch, classes] against request.inputs[1].
+ModelOutputs classification_loss(ModelBuilder& builder, ValueId logits, const ModelRequest& request);
+
+// What an image classifier needs: fields images (f32[H,W,C]) and labels (i32[1]), at least two classes.
+std::vector<std::string> image_problems(std::string_view model, const data::DataInfo& data);
+
+}  // namespace tidemark::models
