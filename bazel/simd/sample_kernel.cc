@@ -5,12 +5,12 @@
 
 namespace tidemark::TM_ISA_NAMESPACE {
 
-float SortedDot(std::vector<float> a, const float* b) {
-  a.resize(a.size() + 1, 0.0f);
-  std::sort(a.begin(), a.end());
+float PositiveDot(const std::vector<float>& a, const float* b) {
+  // Called through a pointer that the compiler may not see through, so that a weak std::max<float> is in every object.
+  const float& (*volatile larger)(const float&, const float&) = &std::max<float>;
   float sum = 0;
-#pragma omp parallel for reduction(+ : sum) num_threads(2)
-  for (size_t i = 1; i < a.size(); ++i) sum += a[i] * b[i - 1];
+#pragma omp parallel for reduction(+ : sum)
+  for (size_t i = 0; i < a.size(); ++i) sum += larger(a[i], 0.0f) * b[i];
   return sum;
 }
 
