@@ -26,13 +26,12 @@ class TwiceOp : public Op {
   void gradient(GradientContext& context) const override {
     const std::string wrong = fault(context.forward().attributes);
     const ValueId dy = context.output_gradient(0);
-    const ValueId sum = wrong == "accumulator" ? ValueId() : context.accumulator(0);
+    const ValueId sum = context.accumulator(0);
     Attributes attributes;
     if (wrong == "gradient") attributes.set("fault", "value");
+    if (wrong == "accumulator") attributes.set("fault", "forgets_sum");
     const ValueId dx = context.emit("twice", "dx", {dy, sum}, attributes)[0];
-    if (wrong == "accumulator" && context.accumulator(0).valid()) {
-      context.set_accumulated(0, dx);
-    } else if (sum.valid()) {
+    if (sum.valid()) {
       context.set_accumulated(0, dx);
     } else {
       context.add_gradient(0, dx);
@@ -58,7 +57,7 @@ class TwiceKernel : public Kernel {
 
   void run(const KernelArgs& args) const override {
     const float* x = static_cast<const float*>(args.inputs[0]);
-    const float* acc = has_acc_ ? static_cast<const float*>(args.inputs[1]) : nullptr;
+    const float* acc = has_acc_ && fault_ != "forgets_sum" ? static_cast<const float*>(args.inputs[1]) : nullptr;
     float* y = static_cast<float*>(args.outputs[0]);
     float* workspace = reinterpret_cast<float*>(args.workspace);
     if (fault_ == "sharing") std::memset(y, 0, static_cast<size_t>(4 * count_));
