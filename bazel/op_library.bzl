@@ -33,7 +33,7 @@ def op_library(name, srcs, hdrs, simd_srcs = [], simd_hdrs = [], simd_deps = [],
         srcs = srcs,
         hdrs = hdrs,
         deps = _DEPS + deps + ([name + "_simd"] if simd_srcs else []),
-        visibility = ["//ops:__pkg__"] + visibility,
+        visibility = ["//ops:__subpackages__"] + visibility,  # tests put several ops into one set
         **kwargs
     )
 
