@@ -37,7 +37,7 @@ class Fields {
   virtual void boolean(std::string_view key, bool& target, std::string_view help) = 0;
   virtual void text(std::string_view key, std::string& target, std::string_view help) = 0;
   // A file or folder; relative ones are taken from the configuration file's folder if they exist there, else from the working
-  // directory. must_exist: a missing one is a configuration error at its line.
+  // directory. must_exist: a missing one is a configuration error at its line, and a key with an empty default must be given.
   virtual void path(std::string_view key, std::string& target, std::string_view help, bool must_exist = false) = 0;
   virtual void choice(std::string_view key, std::string& target, std::string_view help,
                       std::vector<std::string> allowed) = 0;
