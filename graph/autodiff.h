@@ -39,8 +39,8 @@ class GradientContext {
 
   // Gradient of output i; invalid if nothing depends on it.
   virtual ValueId output_gradient(size_t i) const = 0;
-  // True if output i is the loss itself: its gradient is the constant 1 and no value exists for it (output_gradient(i)
-  // is then invalid).
+  // True if output i is the loss itself, or was summed into it: its gradient is the constant 1 and no value exists for
+  // it (output_gradient(i) is then invalid; passed to add_gradient(), it makes that input's gradient the constant 1).
   virtual bool is_loss(size_t i) const = 0;
   // Whether anybody wants the gradient of input i (false for absent inputs, data, integer inputs).
   virtual bool needs_gradient(size_t i) const = 0;
