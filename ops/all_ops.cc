@@ -1,6 +1,8 @@
 #include "ops/all_ops.h"
 
+#include "ops/activation/activation.h"
 #include "ops/add/add.h"
+#include "ops/matmul/matmul.h"
 
 namespace tidemark::ops {
 
@@ -8,6 +10,13 @@ OpSet all_ops() {
   OpSet ops;
   ops.add(add_op());
   ops.add(add_into_op());
+  ops.add(gelu_op());
+  ops.add(gelu_grad_op());
+  ops.add(matmul_op());
+  ops.add(matmul_grad_input_op());
+  ops.add(matmul_grad_weight_op());
+  ops.add(relu_op());
+  ops.add(relu_grad_op());
   return ops;
 }
 

@@ -6,11 +6,11 @@ namespace {
 using Tag = dnnl::memory::format_tag;
 
 // Note [Page-strided rows]
-// oneDNN 2.6 reads a plain [k, n] matrix B in place, in panels of 64 columns. When a row is a multiple of 4 KiB long, the
-// rows of a panel fall into the same few cache sets and the panel does not stay in the first-level cache: 210 instead of
-// 245 GFLOP/s a core (Zen 5, m = 768, n = 3072, k = 256). A [n, k] matrix does not suffer, as oneDNN copies it panel by
-// panel. So B is first reordered into the layout that oneDNN would choose. That costs one pass over B and pays only where
-// there are many rows of A to use it: with 256 rows it is a loss, with 768 a gain.
+// oneDNN 2.6 reads a plain [k, n] matrix B in place, in panels of 64 columns. When a row is a multiple of 4 KiB long,
+// the rows of a panel fall into the same few cache sets and the panel does not stay in the first-level cache: 210
+// instead of 245 GFLOP/s a core (Zen 5, m = 768, n = 3072, k = 256). A [n, k] matrix does not suffer, as oneDNN copies
+// it panel by panel. So B is first reordered into the layout that oneDNN would choose. That costs one pass over B and
+// pays only where there are many rows of A to use it: with 256 rows it is a loss, with 768 a gain.
 constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kRowsThatPayForPacking = 512;
 constexpr int64_t kPanelColumns = 64;

@@ -44,8 +44,8 @@ void BoundPrimitive::set(int index, const void* pointer) const {
 
 void BoundPrimitive::run() const {
   // The C++ wrapper builds a map and a vector in every call; the C function takes the table that is already there.
-  const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), stream_.get(),
-                                                      static_cast<int>(arguments_.size()), arguments_.data());
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
   if (status == dnnl_out_of_memory) {
     throw Error(ErrorCode::out_of_memory, "oneDNN could not get memory while running a primitive");
   }

@@ -1,7 +1,9 @@
-// oneDNN primitives as kernels need them: made once, run many times on pointers of the arena, with a fixed thread count.
+// oneDNN primitives as kernels need them: made once, run many times on pointers of the arena, with a fixed thread
+// count.
 //
-// Nothing here allocates when it runs. oneDNN itself makes 6 to 8 small heap allocations in every execution (its argument
-// table and verbose bookkeeping), and its older "gemm:jit" matmul, which small or unaligned shapes get, a packing buffer.
+// Nothing here allocates when it runs. oneDNN itself makes 6 to 8 small heap allocations in every execution (its
+// argument table and verbose bookkeeping), and its older "gemm:jit" matmul, which small or unaligned shapes get, a
+// packing buffer.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +18,8 @@
 
 namespace tidemark::ops::onednn {
 
-// Sets the number of OpenMP threads of the calling thread, and restores it. oneDNN reads it when a primitive is made and
-// when it runs; both must be the same.
+// Sets the number of OpenMP threads of the calling thread, and restores it. oneDNN reads it when a primitive is made
+// and when it runs; both must be the same.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);

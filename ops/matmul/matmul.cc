@@ -1,0 +1,119 @@
+#include "ops/matmul/matmul.h"
+
+#include "base/error.h"
+#include "graph/autodiff.h"
+#include "ops/activation/activation_math.h"
+#include "ops/matmul/matmul_kernels.h"
+#include "ops/matmul/matmul_shape.h"
+#include "ops/op_rules.h"
+
+namespace tidemark::ops {
+namespace {
+
+std::string activation_of(const Attributes& attributes) {
+  std::string name = attributes.text_or("activation", "none");
+  if (name != "none" && name != "relu" && name != "gelu") {
+    throw Error(ErrorCode::config, "op 'matmul': activation '" + name + "' is not one of none, relu, gelu");
+  }
+  return name;
+}
+
+double product_flops(const MatmulShape& s) {
+  return 2.0 * static_cast<double>(s.rows) * static_cast<double>(s.in) * static_cast<double>(s.out);
+}
+
+// The gradient of the pre-activation.
+ValueId pre_activation_gradient(GradientContext& context) {
+  const ValueId dy = context.output_gradient(0);
+  const std::string activation = activation_of(context.forward().attributes);
+  if (activation == "relu") return context.emit("relu_grad", "activation_grad", {context.output(0), dy})[0];
+  if (activation == "gelu") return context.emit("gelu_grad", "activation_grad", {context.output(1), dy})[0];
+  return dy;
+}
+
+// Emits an op whose last input is the accumulator of input i and whose output is the new sum.
+void emit_accumulating(GradientContext& context, size_t i, std::string_view op, std::string_view name,
+                       std::vector<ValueId> inputs, Attributes attributes) {
+  const ValueId sum = context.accumulator(i);
+  if (sum.valid()) inputs.push_back(sum);
+  const ValueId gradient = context.emit(op, name, std::move(inputs), std::move(attributes))[0];
+  if (sum.valid()) {
+    context.set_accumulated(i, gradient);
+  } else {
+    context.add_gradient(i, gradient);
+  }
+}
+
+class Matmul : public Op {
+ public:
+  std::string_view name() const override { return "matmul"; }
+
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    const MatmulShape shape = matmul_shape(call);
+    const ValueType type{call.input(0).dtype, output_shape(call.input(0).shape, shape)};
+    std::vector<OutputSpec> outputs = {{.type = type}};
+    if (activation_of(call.attributes) == "gelu") outputs.push_back({.type = type, .suffix = "pre"});
+    return outputs;
+  }
+
+  void gradient(GradientContext& context) const override {
+    if (!context.output_gradient(0).valid()) return;
+    const ValueId dz = pre_activation_gradient(context);
+    const Attributes layout = {{"transpose_w", context.forward().attributes.boolean_or("transpose_w", true)}};
+    if (context.needs_gradient(2)) emit_accumulating(context, 2, "sum_leading", "grad_bias", {dz}, {});
+    if (context.needs_gradient(1)) {
+      emit_accumulating(context, 1, "matmul_grad_weight", "grad_weight", {context.input(0), dz}, layout);
+    }
+    if (context.needs_gradient(0)) {
+      Attributes attributes = layout;
+      attributes.set("x_shape", context.input_type(0).shape.dims());
+      emit_accumulating(context, 0, "matmul_grad_input", "grad_input", {dz, context.input(1)}, attributes);
+    }
+  }
+
+  Cost cost(const OpCall& call) const override {
+    const MatmulShape shape = matmul_shape(call);
+    const std::string activation = activation_of(call.attributes);
+    const double pointwise = (call.has(2) ? 1 : 0) + (activation == "gelu" ? kGeluFlops : activation == "relu" ? 1 : 0);
+    return operand_cost(*this, call, product_flops(shape) + pointwise * static_cast<double>(shape.rows) * shape.out);
+  }
+};
+
+class MatmulGradInput : public Op {
+ public:
+  std::string_view name() const override { return "matmul_grad_input"; }
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    matmul_grad_input_shape(call);
+    OutputSpec dx{.type = {call.input(0).dtype, Shape(call.attributes.integers("x_shape"))}};
+    if (call.has(2)) dx.overwrites = 2;
+    return {dx};
+  }
+  Cost cost(const OpCall& call) const override {
+    return operand_cost(*this, call, product_flops(matmul_grad_input_shape(call)));
+  }
+};
+
+class MatmulGradWeight : public Op {
+ public:
+  std::string_view name() const override { return "matmul_grad_weight"; }
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    const MatmulShape s = matmul_grad_weight_shape(call);
+    OutputSpec dw{.type = {call.input(0).dtype, s.transpose_w ? Shape{s.out, s.in} : Shape{s.in, s.out}},
+                  .category = Category::gradients};
+    if (call.has(2)) dw.overwrites = 2;
+    return {dw};
+  }
+  Cost cost(const OpCall& call) const override {
+    return operand_cost(*this, call, product_flops(matmul_grad_weight_shape(call)));
+  }
+};
+
+}  // namespace
+
+OpDefinition matmul_op() { return {std::make_unique<Matmul>(), matmul_kernels()}; }
+
+OpDefinition matmul_grad_input_op() { return {std::make_unique<MatmulGradInput>(), matmul_grad_input_kernels()}; }
+
+OpDefinition matmul_grad_weight_op() { return {std::make_unique<MatmulGradWeight>(), matmul_grad_weight_kernels()}; }
+
+}  // namespace tidemark::ops
