@@ -1,0 +1,59 @@
+// Vectors of floats as wide as the CPU level that a kernel is compiled for. For sources of tm_simd_library only (it
+// defines TM_ISA_NAMESPACE and TM_ISA_LEVEL); list this header under textual_hdrs.
+//
+// VecF and VecI are GCC vector types: + - * / < and c ? a : b work lane by lane, a scalar operand is spread over the
+// lanes, and a * b + c becomes one FMA where the level has it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace tidemark::TM_ISA_NAMESPACE {
+
+#if TM_ISA_LEVEL >= 4
+inline constexpr int64_t kLanes = 16;
+#elif TM_ISA_LEVEL == 3
+inline constexpr int64_t kLanes = 8;
+#else
+inline constexpr int64_t kLanes = 4;
+#endif
+
+typedef float VecF __attribute__((vector_size(kLanes * sizeof(float))));
+typedef int32_t VecI __attribute__((vector_size(kLanes * sizeof(int32_t))));
+
+// Unaligned access to kLanes floats.
+inline VecF load(const float* from) {
+  VecF v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+inline void store(float* to, VecF v) { std::memcpy(to, &v, sizeof v); }
+
+// The first `count` floats (0 <= count < kLanes); the other lanes are `filler`.
+inline VecF load_first(const float* from, int64_t count, float filler) {
+  VecF v = VecF{} + filler;
+  std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
+  return v;
+}
+inline void store_first(float* to, VecF v, int64_t count) {
+  std::memcpy(to, &v, static_cast<size_t>(count) * sizeof(float));
+}
+
+inline VecF spread(float x) { return VecF{} + x; }
+inline VecF maximum(VecF a, VecF b) { return a > b ? a : b; }
+
+// Lane 0 first, then lane 1 and so on: the order is the same at every call.
+inline float sum_of_lanes(VecF v) {
+  float sum = v[0];
+  for (int64_t i = 1; i < kLanes; ++i) sum += v[i];
+  return sum;
+}
+inline float maximum_of_lanes(VecF v) {
+  float most = v[0];
+  for (int64_t i = 1; i < kLanes; ++i) most = v[i] > most ? v[i] : most;
+  return most;
+}
+
+inline int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+}  // namespace tidemark::TM_ISA_NAMESPACE
