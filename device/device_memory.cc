@@ -1,0 +1,190 @@
+#include "device/device_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/log.h"
+
+namespace tidemark {
+namespace {
+
+// Free memory is looked at again after so many bytes: neighbours take some meanwhile.
+constexpr int64_t kCommitStepBytes = int64_t{64} << 20;
+
+// Half-open ranges of granules in [first, last) whose committed state is `state`, as long as they get.
+std::vector<std::pair<size_t, size_t>> runs_of(const std::vector<bool>& committed, bool state, size_t first,
+                                               size_t last) {
+  std::vector<std::pair<size_t, size_t>> runs;
+  for (size_t i = first; i < last; ++i) {
+    if (committed[i] != state) continue;
+    if (!runs.empty() && runs.back().second == i) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(i, i + 1);
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::string_view to_string(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::cuda:
+      return "cuda";
+    case DeviceKind::sim:
+      return "sim";
+  }
+  TM_CHECK(false, "unknown DeviceKind");
+}
+
+VirtualRange::VirtualRange(DeviceMemory& memory, std::byte* data, int64_t bytes, size_t granules)
+    : memory_(&memory), data_(data), bytes_(bytes), committed_(granules) {}
+
+VirtualRange& VirtualRange::operator=(VirtualRange&& other) noexcept {
+  VirtualRange taken(std::move(other));
+  swap(taken);
+  return *this;
+}
+
+VirtualRange::~VirtualRange() {
+  if (data_) memory_->release(*this);
+}
+
+void VirtualRange::swap(VirtualRange& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(committed_bytes_, other.committed_bytes_);
+  committed_.swap(other.committed_);
+}
+
+int64_t VirtualRange::measured_bytes() const { return data_ ? memory_->measure_pages(data_, bytes_) : 0; }
+
+void VirtualRange::commit(int64_t offset, int64_t bytes) {
+  TM_CHECK(data_, "commit in an empty range");
+  memory_->commit(*this, offset, bytes);
+}
+
+void VirtualRange::decommit(int64_t offset, int64_t bytes) {
+  TM_CHECK(data_, "decommit in an empty range");
+  memory_->decommit(*this, offset, bytes);
+}
+
+int64_t DeviceMemory::round_up(int64_t bytes) const {
+  const int64_t granule = granularity_bytes();
+  return (bytes + granule - 1) / granule * granule;
+}
+
+int64_t DeviceMemory::measured_bytes() const {
+  const std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  for (const auto& [data, bytes] : ranges_) sum += measure_pages(data, bytes);
+  return sum;
+}
+
+VirtualRange DeviceMemory::reserve(int64_t bytes) {
+  TM_CHECK(bytes > 0 && bytes < (int64_t{1} << 62), fmt::format("reserve of {} bytes", bytes));
+  const int64_t rounded = round_up(bytes);
+  const std::lock_guard lock(mutex_);
+  ++alloc_calls_;
+  std::byte* data = reserve_addresses(rounded);
+  ranges_[data] = rounded;
+  return VirtualRange(*this, data, rounded, static_cast<size_t>(rounded / granularity_bytes()));
+}
+
+void DeviceMemory::check_room(int64_t bytes) const {
+  if (bytes > limit_bytes_ - committed_bytes_) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("device '{}' is asked for {} more with {} committed, limit is {}; raise memory.budget",
+                            name_, format_bytes(bytes), format_bytes(committed_bytes_), format_bytes(limit_bytes_)));
+  }
+  const int64_t room = committable_bytes();
+  if (bytes > room) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("device '{}' is asked for {} more with {} committed, {} of {} can be had; stop other "
+                            "programs or lower memory.budget",
+                            name_, format_bytes(bytes), format_bytes(committed_bytes_), format_bytes(room),
+                            format_bytes(capacity_bytes())));
+  }
+}
+
+DeviceMemory::Granules DeviceMemory::granules_of(const VirtualRange& range, int64_t offset, int64_t bytes) const {
+  const int64_t granule = granularity_bytes();
+  TM_CHECK(
+      offset >= 0 && bytes >= 0 && offset % granule == 0 && bytes % granule == 0 && bytes <= range.bytes_ - offset,
+      fmt::format("[{0}, {0} + {1}) in a range of {2} bytes, granules of {3}", offset, bytes, range.bytes_, granule));
+  return {static_cast<size_t>(offset / granule), static_cast<size_t>((offset + bytes) / granule)};
+}
+
+void DeviceMemory::commit(VirtualRange& range, int64_t offset, int64_t bytes) {
+  const Granules asked = granules_of(range, offset, bytes);
+  const std::lock_guard lock(mutex_);
+  const auto missing = runs_of(range.committed_, false, asked.first, asked.last);
+  int64_t missing_bytes = 0;
+  for (const auto& [first, last] : missing) missing_bytes += static_cast<int64_t>(last - first) * granularity_bytes();
+  if (missing_bytes > 0) check_room(missing_bytes);
+  try {
+    for (const auto& [first, last] : missing) commit_granules(range, {first, last});
+  } catch (...) {
+    for (const auto& [first, last] : missing) {
+      for (const auto& [begin, end] : runs_of(range.committed_, true, first, last))
+        decommit_granules(range, {begin, end});
+    }
+    throw;
+  }
+}
+
+void DeviceMemory::commit_granules(VirtualRange& range, Granules granules) {
+  const int64_t granule = granularity_bytes();
+  const size_t step = static_cast<size_t>(std::max<int64_t>(1, kCommitStepBytes / granule));
+  for (size_t at = granules.first; at < granules.last; at += step) {
+    const size_t end = std::min(at + step, granules.last);
+    const int64_t bytes = static_cast<int64_t>(end - at) * granule;
+    check_room(bytes);
+    ++alloc_calls_;
+    commit_pages(range.data_ + static_cast<int64_t>(at) * granule, bytes);
+    std::fill(range.committed_.begin() + at, range.committed_.begin() + end, true);
+    range.committed_bytes_ += bytes;
+    committed_bytes_ += bytes;
+    peak_committed_bytes_ = std::max<int64_t>(peak_committed_bytes_, committed_bytes_);
+  }
+}
+
+void DeviceMemory::decommit(VirtualRange& range, int64_t offset, int64_t bytes) {
+  const Granules asked = granules_of(range, offset, bytes);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [first, last] : runs_of(range.committed_, true, asked.first, asked.last)) {
+    decommit_granules(range, {first, last});
+  }
+}
+
+void DeviceMemory::decommit_granules(VirtualRange& range, Granules granules) {
+  const int64_t granule = granularity_bytes();
+  const int64_t bytes = static_cast<int64_t>(granules.last - granules.first) * granule;
+  ++free_calls_;
+  decommit_pages(range.data_ + static_cast<int64_t>(granules.first) * granule, bytes);
+  std::fill(range.committed_.begin() + granules.first, range.committed_.begin() + granules.last, false);
+  range.committed_bytes_ -= bytes;
+  committed_bytes_ -= bytes;
+}
+
+void DeviceMemory::release(VirtualRange& range) noexcept {
+  try {
+    decommit(range, 0, range.bytes_);
+    const std::lock_guard lock(mutex_);
+    ++free_calls_;
+    ranges_.erase(range.data_);
+    release_addresses(range.data_, range.bytes_);
+  } catch (const std::exception& e) {
+    log(LogLevel::error, "device_release_failed", {{"device", name_}, {"bytes", range.bytes_}, {"reason", e.what()}});
+  }
+}
+
+}  // namespace tidemark
