@@ -2,6 +2,7 @@
 
 #include "ops/activation/activation.h"
 #include "ops/add/add.h"
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
 
 namespace tidemark::ops {
@@ -12,6 +13,8 @@ OpSet all_ops() {
   ops.add(add_into_op());
   ops.add(gelu_op());
   ops.add(gelu_grad_op());
+  ops.add(linear_cross_entropy_op());
+  ops.add(linear_cross_entropy_grad_op());
   ops.add(matmul_op());
   ops.add(matmul_grad_input_op());
   ops.add(matmul_grad_weight_op());
