@@ -5,7 +5,7 @@ setup=$1
 dir=$(mktemp -d -p "$TEST_TMPDIR")
 bin=$dir/bin
 mkdir "$bin"
-for tool in bash cat cut dirname env head tr; do ln -s "$(command -v $tool)" "$bin/$tool"; done
+for tool in bash cat cut dirname env head readlink tr; do ln -s "$(command -v $tool)" "$bin/$tool"; done
 failures=0
 
 program() {  # program NAME: makes one from standard input
