@@ -14,6 +14,9 @@ _DEPS = [
     "//ops:simd_choice",
 ]
 
+# oneDNN's names for the CPU levels.
+_ONEDNN_ISAS = {"v2": "SSE41", "v3": "AVX2"}
+
 def op_library(name, srcs, hdrs, simd_srcs = [], simd_hdrs = [], simd_deps = [], deps = [], visibility = [], **kwargs):
     """The library of one op or of a few that belong together.
 
@@ -43,7 +46,7 @@ def op_test(name, deps, isa_levels = [], **kwargs):
         tm_cc_test(
             name = name + ("_" + level if level else ""),
             srcs = [name + ".cc"],
-            env = {"TIDEMARK_MAX_ISA": level} if level else {},
+            env = {"TIDEMARK_MAX_ISA": level, "ONEDNN_MAX_CPU_ISA": _ONEDNN_ISAS[level]} if level else {},
             deps = deps + ["//ops:op_definition", "//ops/testing:op_case"],
             **kwargs
         )

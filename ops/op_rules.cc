@@ -37,6 +37,15 @@ void require_shape(std::string_view op, const OpCall& call, size_t i, std::strin
   }
 }
 
+bool floats_are_f32(const OpCall& call, std::string& why_not) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.has(i) || call.input(i).dtype != DType::bf16) continue;
+    why_not = "takes f32, operand " + std::to_string(i) + " is " + to_string(call.input(i));
+    return false;
+  }
+  return true;
+}
+
 int64_t leading_elements(const Shape& shape) {
   int64_t count = 1;
   for (size_t i = 0; i + 1 < shape.rank(); ++i) count *= shape[i];

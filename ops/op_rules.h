@@ -22,6 +22,9 @@ void require_shape(std::string_view op, const OpCall& call, size_t i, std::strin
 [[noreturn]] void refuse_operand(std::string_view op, std::string_view operand, const std::string& wanted,
                                  const std::string& given);
 
+// For kernels: true if every operand of a floating-point dtype is f32; else the reason goes to why_not.
+bool floats_are_f32(const OpCall& call, std::string& why_not);
+
 // Product of all dimensions but the last.
 int64_t leading_elements(const Shape& shape);
 

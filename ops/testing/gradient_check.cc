@@ -31,7 +31,7 @@ class GradientCheck {
  public:
   GradientCheck(const OpSet& ops, const OpCase& op_case, const std::vector<Reference>& inputs,
                 const std::vector<Reference>& outputs, uint64_t seed)
-      : ops_(with_weighted_sum(ops)), case_(op_case), inputs_(inputs), outputs_(outputs), random_(seed) {
+      : ops_(with_gradient_check_ops(ops)), case_(op_case), inputs_(inputs), outputs_(outputs), random_(seed) {
     for (const Reference& output : outputs_) output_weights_.push_back(random_like(output.type));
     for (const Reference& input : inputs_) {
       use_weights_.push_back(random_like(input.type));

@@ -1,8 +1,10 @@
 #include "ops/testing/weighted_sum.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "graph/autodiff.h"
+#include "ops/add/add.h"
 #include "ops/op_rules.h"
 
 namespace tidemark::ops::testing {
@@ -84,23 +86,28 @@ class BorrowedOp : public Op {
   const Op& op_;
 };
 
+// The loss, and what autodiff adds gradients up with.
+std::vector<OpDefinition> gradient_check_ops() {
+  std::vector<OpDefinition> ops;
+  ops.push_back({std::make_unique<WeightedSumOp>(), {{"cpu:weighted_sum", KernelDevice::cpu, make_sum}}});
+  ops.push_back({std::make_unique<WeightedSumGradOp>(), {{"cpu:weighted_sum_grad", KernelDevice::cpu, make_copy}}});
+  ops.push_back(add_op());
+  ops.push_back(add_into_op());
+  return ops;
+}
+
 }  // namespace
 
-OpDefinition weighted_sum_op() {
-  return {std::make_unique<WeightedSumOp>(), {{"cpu:weighted_sum", KernelDevice::cpu, make_sum}}};
-}
-
-OpDefinition weighted_sum_grad_op() {
-  return {std::make_unique<WeightedSumGradOp>(), {{"cpu:weighted_sum_grad", KernelDevice::cpu, make_copy}}};
-}
-
-OpSet with_weighted_sum(const OpSet& ops) {
+OpSet with_gradient_check_ops(const OpSet& ops) {
   OpSet all;
-  for (const std::string_view name : ops.table().names()) {
+  const std::vector<std::string_view> names = ops.table().names();
+  for (OpDefinition& definition : gradient_check_ops()) {
+    const bool is_there = std::find(names.begin(), names.end(), definition.op->name()) != names.end();
+    if (!is_there) all.add(std::move(definition));
+  }
+  for (const std::string_view name : names) {
     all.add({std::make_unique<BorrowedOp>(ops.table().find(name)), ops.kernels(name)});
   }
-  all.add(weighted_sum_op());
-  all.add(weighted_sum_grad_op());
   return all;
 }
 
