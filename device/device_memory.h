@@ -77,6 +77,8 @@ class DeviceMemory {
   virtual int64_t capacity_bytes() const = 0;
   // Bytes that nobody uses now.
   virtual int64_t free_bytes() const = 0;
+  // How much of it commits may take; a device can keep some for others.
+  virtual int64_t committable_bytes() const { return free_bytes(); }
   // Pages come in multiples of this, and ranges start at multiples of it.
   virtual int64_t granularity_bytes() const = 0;
   // Addresses for bytes, rounded up to the granularity. Throws Error(out_of_memory) if there are none.
@@ -111,8 +113,6 @@ class DeviceMemory {
   virtual void decommit_pages(std::byte* data, int64_t bytes) = 0;
   // Bytes of the pages behind these addresses, asked from the kernel or the driver.
   virtual int64_t measure_pages(const std::byte* data, int64_t bytes) const = 0;
-  // How much of free_bytes() commits may take.
-  virtual int64_t committable_bytes() const { return free_bytes(); }
 
   // Half-open range of granule numbers.
   struct Granules {

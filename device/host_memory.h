@@ -23,6 +23,8 @@ class HostMemory final : public DeviceMemory {
 
   int64_t capacity_bytes() const override;
   int64_t free_bytes() const override;
+  // Free bytes less the reserve of Note [Host pages]: 1/64 of the capacity, at least 64 MiB.
+  int64_t committable_bytes() const override;
   int64_t granularity_bytes() const override;
 
  private:
@@ -30,7 +32,6 @@ class HostMemory final : public DeviceMemory {
   void release_addresses(std::byte* data, int64_t bytes) override;
   void commit_pages(std::byte* data, int64_t bytes) override;
   void decommit_pages(std::byte* data, int64_t bytes) override;
-  int64_t committable_bytes() const override;
   // Resident and swapped bytes of the mappings of these addresses, from /proc/self/smaps. Throws Error(io).
   int64_t measure_pages(const std::byte* data, int64_t bytes) const override;
 

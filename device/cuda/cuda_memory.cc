@@ -1,0 +1,129 @@
+#include "device/cuda/cuda_memory.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace tidemark {
+namespace {
+
+CUdeviceptr address(const std::byte* data) { return reinterpret_cast<CUdeviceptr>(data); }
+
+}  // namespace
+
+std::string describe(const CudaDriver& driver, const char* call, CUresult result) {
+  const char* text = nullptr;
+  if (driver.get_error_string(result, &text) != CUDA_SUCCESS || !text) text = "unknown";
+  return fmt::format("{}: error {} ({})", call, static_cast<int>(result), text);
+}
+
+CudaMemory::CudaMemory(const CudaDriver& driver, int index)
+    : DeviceMemory(DeviceKind::cuda, fmt::format("cuda:{}", index)), driver_(driver) {
+  if (const CUresult r = driver_.init(0); r != CUDA_SUCCESS) fail("cuInit", r);
+  if (const CUresult r = driver_.device_get(&device_, index); r != CUDA_SUCCESS) fail("cuDeviceGet", r);
+
+  properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties_.location = {CU_MEM_LOCATION_TYPE_DEVICE, device_};
+  size_t granularity = 0;
+  if (const CUresult r = driver_.granularity(&granularity, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+      r != CUDA_SUCCESS) {
+    fail("cuMemGetAllocationGranularity", r);
+  }
+  granularity_bytes_ = static_cast<int64_t>(granularity);
+
+  if (const CUresult r = driver_.primary_context_retain(&context_, device_); r != CUDA_SUCCESS) {
+    fail("cuDevicePrimaryCtxRetain", r);
+  }
+  try {
+    capacity_bytes_ = memory_info().total_bytes;
+  } catch (...) {
+    driver_.primary_context_release(device_);
+    throw;
+  }
+}
+
+CudaMemory::~CudaMemory() {
+  if (const CUresult r = driver_.primary_context_release(device_); r != CUDA_SUCCESS) {
+    log(LogLevel::error, "device_release_failed",
+        {{"device", name()}, {"reason", describe(driver_, "cuDevicePrimaryCtxRelease", r)}});
+  }
+}
+
+void CudaMemory::fail(const char* call, CUresult result) const {
+  const bool out_of_memory = result == CUDA_ERROR_OUT_OF_MEMORY;
+  throw Error(out_of_memory ? ErrorCode::out_of_memory : ErrorCode::device,
+              fmt::format("device '{}': {}{}", name(), describe(driver_, call, result),
+                          out_of_memory ? "; stop other programs or lower memory.budget" : ""));
+}
+
+CudaMemory::MemoryInfo CudaMemory::memory_info() const {
+  // The context belongs to the calling thread: any thread may ask.
+  if (const CUresult r = driver_.context_set_current(context_); r != CUDA_SUCCESS) fail("cuCtxSetCurrent", r);
+  size_t free = 0, total = 0;
+  if (const CUresult r = driver_.memory_info(&free, &total); r != CUDA_SUCCESS) fail("cuMemGetInfo", r);
+  return {static_cast<int64_t>(free), static_cast<int64_t>(total)};
+}
+
+int64_t CudaMemory::free_bytes() const { return memory_info().free_bytes; }
+
+std::byte* CudaMemory::reserve_addresses(int64_t bytes) {
+  CUdeviceptr start = 0;
+  const CUresult r =
+      driver_.address_reserve(&start, static_cast<size_t>(bytes), static_cast<size_t>(granularity_bytes_), 0, 0);
+  if (r != CUDA_SUCCESS) fail("cuMemAddressReserve", r);
+  return reinterpret_cast<std::byte*>(start);
+}
+
+void CudaMemory::release_addresses(std::byte* data, int64_t bytes) {
+  const CUresult r = driver_.address_free(address(data), static_cast<size_t>(bytes));
+  if (r != CUDA_SUCCESS) fail("cuMemAddressFree", r);
+}
+
+// The mapping keeps the pages alive; the handle is not needed after it.
+CUresult CudaMemory::map_granule(std::byte* data) {
+  CUmemGenericAllocationHandle handle = 0;
+  const size_t bytes = static_cast<size_t>(granularity_bytes_);
+  if (const CUresult r = driver_.create(&handle, bytes, &properties_, 0); r != CUDA_SUCCESS) return r;
+  const CUresult mapped = driver_.map(address(data), bytes, 0, handle, 0);
+  const CUresult released = driver_.release(handle);
+  if (mapped == CUDA_SUCCESS && released != CUDA_SUCCESS) driver_.unmap(address(data), bytes);
+  return mapped != CUDA_SUCCESS ? mapped : released;
+}
+
+// One granule at a time: only whole mappings can be taken away.
+void CudaMemory::unmap(std::byte* data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += granularity_bytes_) {
+    const CUresult r = driver_.unmap(address(data + at), static_cast<size_t>(granularity_bytes_));
+    if (r != CUDA_SUCCESS) fail("cuMemUnmap", r);
+  }
+}
+
+void CudaMemory::commit_pages(std::byte* data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += granularity_bytes_) {
+    const CUresult r = map_granule(data + at);
+    if (r == CUDA_SUCCESS) continue;
+    unmap(data, at);
+    fail("cuMemCreate, cuMemMap", r);
+  }
+  const CUmemAccessDesc access = {properties_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  const CUresult r = driver_.set_access(address(data), static_cast<size_t>(bytes), &access, 1);
+  if (r == CUDA_SUCCESS) return;
+  unmap(data, bytes);
+  fail("cuMemSetAccess", r);
+}
+
+void CudaMemory::decommit_pages(std::byte* data, int64_t bytes) { unmap(data, bytes); }
+
+int64_t CudaMemory::measure_pages(const std::byte* data, int64_t bytes) const {
+  int64_t sum = 0;
+  for (int64_t at = 0; at < bytes; at += granularity_bytes_) {
+    CUmemGenericAllocationHandle handle = 0;
+    if (driver_.retain_handle(&handle, const_cast<std::byte*>(data + at)) != CUDA_SUCCESS) continue;
+    if (const CUresult r = driver_.release(handle); r != CUDA_SUCCESS) fail("cuMemRelease", r);
+    sum += granularity_bytes_;
+  }
+  return sum;
+}
+
+}  // namespace tidemark
