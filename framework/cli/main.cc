@@ -1,0 +1,60 @@
+// The program `tidemark`: finds the command, reports errors, turns them into exit codes.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "base/error.h"
+#include "framework/cli/commands.h"
+#include "framework/cli/config_command.h"
+
+namespace {
+
+struct Command {
+  const char* name;
+  int (*run)(int argc, char** argv);
+  const char* what;
+};
+
+constexpr Command kCommands[] = {
+    {"train", tidemark::cli::run_train, "trains the model of a configuration"},
+    {"plan", tidemark::cli::run_plan, "prints the peak of device memory and what it is for, without training"},
+    {"config", tidemark::cli::run_config, "checks and shows configurations, prints the reference"},
+    {"bench", tidemark::cli::run_bench, "measures the planners"},
+};
+
+void print_usage(std::FILE* out) {
+  std::fputs("tidemark: trains neural networks inside a memory budget\n\nusage: tidemark COMMAND [OPTIONS]\n\n", out);
+  for (const Command& command : kCommands) std::fprintf(out, "  %-8s %s\n", command.name, command.what);
+  std::fputs("\n`tidemark COMMAND --help` tells the options of a command.\n", out);
+}
+
+int run(const Command& command, int argc, char** argv) {
+  try {
+    return command.run(argc - 1, argv + 1);
+  } catch (const tidemark::Error& error) {
+    std::fprintf(stderr, "tidemark %s: %s\n", command.name, error.what());
+    return tidemark::exit_code(error.code());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "tidemark %s: out of host memory\n", command.name);
+    return 3;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tidemark %s: %s\n", command.name, error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  if (std::strcmp(name, "--help") == 0 || std::strcmp(name, "-h") == 0 || std::strcmp(name, "help") == 0) {
+    print_usage(stdout);
+    return 0;
+  }
+  for (const Command& command : kCommands)
+    if (std::strcmp(name, command.name) == 0) return run(command, argc, argv);
+  if (argc > 1) std::fprintf(stderr, "tidemark: unknown command '%s'\n\n", name);
+  print_usage(stderr);
+  return 2;
+}

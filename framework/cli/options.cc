@@ -1,0 +1,20 @@
+#include "framework/cli/options.h"
+
+namespace tidemark::cli {
+
+void add_config_options(CLI::App& app, ConfigOptions& options) {
+  app.add_option("-c,--config", options.file, "Configuration file")->required();
+  app.add_option("--set", options.overrides, "Overrides a key: train.lr=1e-3 (may be repeated)")->allow_extra_args(false);
+  app.add_flag("--json", options.json, "One JSON object on standard output, nothing else there");
+}
+
+int parse_command_line(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  return -1;
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,21 @@
+// Options that several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace tidemark::cli {
+
+struct ConfigOptions {
+  std::string file;
+  std::vector<std::string> overrides;  // "train.lr=1e-3"
+  bool json = false;
+};
+
+void add_config_options(CLI::App& app, ConfigOptions& options);
+
+// Parses; returns -1 to go on, else the exit code: 0 after --help, 2 for a bad command line (explained on standard error).
+int parse_command_line(CLI::App& app, int argc, char** argv);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,109 @@
+#include "framework/cli/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <ostream>
+
+#include "base/bytes.h"
+
+namespace tidemark::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kTensorsExplained = 10;
+
+ordered_json bodies_json(const compile::Program& program) {
+  ordered_json bodies = ordered_json::array();
+  for (const compile::Body& body : program.bodies)
+    bodies.push_back({{"name", body.name},
+                      {"instructions", body.instructions.size()},
+                      {"peak_bytes", body.peak_bytes},
+                      {"lower_bound_bytes", body.lower_bound_bytes},
+                      {"proven_optimal", body.plan.proven_optimal},
+                      {"planner", body.plan.planner}});
+  return bodies;
+}
+
+std::string exact(int64_t bytes) { return fmt::format("{} ({} bytes)", format_bytes(bytes), bytes); }
+
+int64_t parameter_count(const compile::Program& program) {
+  int64_t count = 0;
+  for (const compile::Tensor& t : program.persistent)
+    if (t.category == Category::weights) count += t.type.shape.elements();
+  return count;
+}
+
+}  // namespace
+
+ordered_json categories_json(const CategoryBytes& bytes) {
+  ordered_json categories = ordered_json::object();
+  for (int c = 0; c < kCategoryCount; ++c)
+    if (bytes[static_cast<size_t>(c)] > 0)
+      categories[std::string(to_string(static_cast<Category>(c)))] = bytes[static_cast<size_t>(c)];
+  return categories;
+}
+
+ordered_json plan_json(const train::PlannedRun& run, const std::string& device) {
+  const compile::Program& program = *run.program;
+  return {{"model", program.name},
+          {"device", device},
+          {"budget_bytes", run.budget_bytes},
+          {"planned_peak_bytes", run.planned_peak_bytes},
+          {"arena_bytes", program.arena_bytes},
+          {"lower_bound_bytes", program.lower_bound_bytes},
+          {"categories", categories_json(program.peak_categories)},
+          {"parameters", parameter_count(program)},
+          {"global_batch", run.batch.global_batch},
+          {"micro_batch", run.batch.micro_batch},
+          {"norm_batch", run.batch.norm_batch},
+          {"accumulation_steps", run.batch.accumulation_steps()},
+          {"total_steps", run.total_steps},
+          {"recompute_overhead", 0.0},
+          {"predicted_step_seconds", nullptr},  // costs are not measured yet
+          {"plan_seconds", run.plan_seconds},
+          {"plan_digest", run.plan_digest},
+          {"peak_body", program.bodies[program.peak_body].name},
+          {"bodies", bodies_json(program)}};
+}
+
+void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out) {
+  const compile::Program& program = *run.program;
+  out << fmt::format("model          {}, {} parameters\n", program.name, parameter_count(program));
+  out << fmt::format("device         {}, budget {}\n", device, exact(run.budget_bytes));
+  out << fmt::format("batch          {} = {} micro-batches of {}, {} steps\n", run.batch.global_batch,
+                     run.batch.accumulation_steps(), run.batch.micro_batch, run.total_steps);
+  out << fmt::format("planned peak   {} in '{}'\n", exact(run.planned_peak_bytes), program.bodies[program.peak_body].name);
+  out << fmt::format("arena          {}, lower bound {}\n", exact(program.arena_bytes), exact(program.lower_bound_bytes));
+  out << "live at the peak\n";
+  int64_t live = 0;
+  for (int c = 0; c < kCategoryCount; ++c) {
+    const int64_t bytes = program.peak_categories[static_cast<size_t>(c)];
+    live += bytes;
+    if (bytes > 0) out << fmt::format("  {:<14} {}\n", to_string(static_cast<Category>(c)), exact(bytes));
+  }
+  out << fmt::format("  {:<14} {}\n", "free in arena", exact(run.planned_peak_bytes - live));
+  out << "bodies\n";
+  for (const compile::Body& body : program.bodies)
+    out << fmt::format("  {:<18} {:>5} instructions, peak {}{}\n", body.name, body.instructions.size(), exact(body.peak_bytes),
+                       body.plan.proven_optimal ? ", proven optimal" : ", lower bound " + exact(body.lower_bound_bytes));
+  out << fmt::format("planned in {:.3f} s, digest {}\n", run.plan_seconds, run.plan_digest.substr(0, 16));
+}
+
+void explain_plan(const train::PlannedRun& run, std::ostream& out) {
+  const compile::Program& program = *run.program;
+  const compile::Body& body = program.bodies[program.peak_body];
+  const std::string at = body.instructions.empty() ? "the start" : "'" + body.instructions[program.peak_instruction].node + "'";
+  out << fmt::format("the peak is in '{}' at {}; the largest tensors there\n", body.name, at);
+  for (const compile::PeakTensor& t : program.tensors_at_peak(kTensorsExplained))
+    out << fmt::format("  {:>12}  {:<12} {}\n", format_bytes(t.bytes), to_string(t.category), t.name);
+  std::map<std::string, std::map<std::string, int>> kernels;
+  for (const compile::Body& b : program.bodies)
+    for (const compile::Instruction& i : b.instructions) ++kernels[i.op][i.kernel_name];
+  out << "kernels\n";
+  for (const auto& [op, names] : kernels)
+    for (const auto& [name, count] : names) out << fmt::format("  {:<28} {:<36} {:>5} uses\n", op, name, count);
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,23 @@
+// What `tidemark plan` prints.
+#pragma once
+
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+
+#include "framework/train/planned_run.h"
+
+namespace tidemark::cli {
+
+// One object, DESIGN section 9.
+nlohmann::ordered_json plan_json(const train::PlannedRun& run, const std::string& device);
+
+// The same for people: the line, what it is made of, the bodies.
+void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out);
+
+// The ten largest tensors at the peak, and which kernel every op takes.
+void explain_plan(const train::PlannedRun& run, std::ostream& out);
+
+// Bytes by category as an object; categories without bytes are left out.
+nlohmann::ordered_json categories_json(const CategoryBytes& bytes);
+
+}  // namespace tidemark::cli

@@ -1,0 +1,99 @@
+#include "framework/train/planned_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "framework/train/plan_digest.h"
+
+namespace tidemark::train {
+namespace {
+
+// A full evaluation ends with a smaller batch; a partial one takes whole micro-batches, so that it needs no body of its own.
+int64_t eval_samples(int64_t available, int64_t wanted, int64_t micro_batch) {
+  if (wanted == 0 || wanted >= available) return available;
+  return std::min(available, std::max(micro_batch, wanted / micro_batch * micro_batch));
+}
+
+BatchPlan batch_plan(const config::Config& config, const data::Dataset& dataset) {
+  BatchPlan plan;
+  plan.global_batch = config.train.global_batch;
+  plan.micro_batch = std::min(config.memory.micro_batch, plan.global_batch);
+  plan.train_samples = dataset.size(data::Split::train);
+  plan.eval_samples = eval_samples(dataset.size(data::Split::eval), config.train.eval_samples, plan.micro_batch);
+  plan.norm_batch = config.memory.norm_batch;
+  plan.clip_norm = config.train.clip_norm;
+  plan.seed = static_cast<uint64_t>(config.train.seed);
+  return plan;
+}
+
+optim::OptimizerOptions optimizer_options(const config::TrainSection& train) {
+  return {.momentum = train.momentum, .nesterov = train.nesterov, .beta1 = train.beta1, .beta2 = train.beta2,
+          .eps = train.eps, .weight_decay = train.weight_decay};
+}
+
+int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+void fill_lengths(PlannedRun& run, const config::TrainSection& train) {
+  const int64_t samples = run.batch.train_samples;
+  run.steps_per_epoch = (samples + run.batch.global_batch - 1) / run.batch.global_batch;
+  run.total_steps = train.steps > 0 ? train.steps : train.epochs * run.steps_per_epoch;
+  run.schedule = {.kind = train.schedule, .lr = train.lr, .min_lr = train.min_lr, .warmup_steps = train.warmup_steps,
+                  .total_steps = run.total_steps};
+  run.targets_per_sample = run.dataset->targets(data::Split::train, 0);
+}
+
+compile::CompileOptions compile_options(const config::Config& config, int threads) {
+  compile::CompileOptions options;
+  options.name = std::string(config.model->kind());
+  options.threads = threads;
+  options.planner = config.memory.planner;
+  options.debug_guards = config.memory.debug;
+  return options;
+}
+
+}  // namespace
+
+PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, const DeviceMemory& device,
+                    const memory::Budget& budget) {
+  const config::Config& config = loaded.config;
+  PlannedRun run;
+  run.dataset = config.data->open(config.model->context());
+  loaded.refuse("model", config.model->problems(run.dataset->info()));
+  run.batch = batch_plan(config, *run.dataset);
+  run.threads = config.train.threads > 0 ? static_cast<int>(config.train.threads) : cores();
+  run.optimizer = optim::make_optimizer(config.train.optimizer, optimizer_options(config.train));
+  fill_lengths(run, config.train);
+  const auto begin = std::chrono::steady_clock::now();
+  TrainingGraphs graphs =
+      build_training_graphs(*config.model, run.dataset->info(), *run.optimizer, run.batch, ops.table());
+  run.initializers = std::move(graphs.initializers);
+  run.program = std::make_unique<compile::Program>(
+      compile::compile(std::move(graphs.bodies), ops, compile_options(config, run.threads)));
+  run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.planned_peak_bytes = device.round_up(run.program->arena_bytes);
+  run.budget_bytes = budget.limit_bytes();
+  run.plan_digest = plan_digest(*run.program);
+  return run;
+}
+
+memory::Budget make_budget(const config::LoadedConfig& loaded, DeviceMemory& device) {
+  const std::string& text = loaded.config.memory.budget;
+  return {text.empty() ? std::nullopt : std::optional(parse_byte_limit(text)), device};
+}
+
+void check_budget(const PlannedRun& run, const memory::Budget& budget) {
+  const compile::Program& program = *run.program;
+  memory::PlannedNeed need;
+  need.name = program.name + "/" + program.bodies[program.peak_body].name;
+  need.bytes = run.planned_peak_bytes;
+  if (const auto largest = program.tensors_at_peak(1); !largest.empty()) {
+    need.largest_tensor = largest[0].name;
+    need.largest_tensor_bytes = largest[0].bytes;
+  }
+  budget.check(need);
+}
+
+}  // namespace tidemark::train

@@ -1,0 +1,45 @@
+// From a configuration to a compiled program and its numbers, before any device memory is touched. `tidemark plan` prints
+// it, `tidemark train` runs it: the same function, so the same plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "device/device_memory.h"
+#include "framework/config/load.h"
+#include "framework/optim/schedule.h"
+#include "framework/train/training_program.h"
+#include "memory/budget/budget.h"
+
+namespace tidemark::train {
+
+struct PlannedRun {
+  std::unique_ptr<data::Dataset> dataset;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  optim::Schedule schedule;
+  BatchPlan batch;
+  int threads = 1;
+  int64_t total_steps = 0;
+  int64_t steps_per_epoch = 0;
+  int64_t targets_per_sample = 1;  // tokens of a sample; 1 for images
+  std::map<std::string, models::Initializer> initializers;
+  std::unique_ptr<compile::Program> program;  // a fixed address: executors hold on to it
+  int64_t budget_bytes = 0;                   // hard limit on device bytes
+  int64_t planned_peak_bytes = 0;             // page rounding included: what the device will have given
+  double plan_seconds = 0;                    // wall time of graphs, kernels and offsets
+  std::string plan_digest;                    // SHA-256 of schedule, kernels and offsets
+};
+
+// Throws Error(config) for what the configuration cannot mean, Error(data) for its data.
+// `device` is asked for sizes and page granularity only. Does not check the budget: see check_budget.
+PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
+                    const memory::Budget& budget);
+
+// memory.budget on this device. Sets the device's own limit.
+memory::Budget make_budget(const config::LoadedConfig& config, DeviceMemory& device);
+
+// Throws Error(out_of_memory) with both numbers, the tensor at the peak and the setting to change.
+void check_budget(const PlannedRun& run, const memory::Budget& budget);
+
+}  // namespace tidemark::train

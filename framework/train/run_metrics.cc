@@ -1,0 +1,114 @@
+#include "framework/train/run_metrics.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "device/host_processes.h"
+
+namespace tidemark::train {
+namespace {
+
+std::vector<std::string_view> category_names() {
+  std::vector<std::string_view> names;
+  for (int c = 0; c < kCategoryCount; ++c) names.push_back(to_string(static_cast<Category>(c)));
+  return names;
+}
+
+const std::vector<double> kStepBuckets{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+const std::vector<double> kPlanBuckets{0.001, 0.01, 0.1, 1, 10};
+
+int64_t sum(const CategoryBytes& bytes) {
+  int64_t total = 0;
+  for (int64_t b : bytes) total += b;
+  return total;
+}
+
+// Features that this build does not have yet: their series are there and stay 0.
+void declare_unused(Counters& c) {
+  c.gauge("tidemark_memory_cached_bytes", "Wholly free pages kept by the allocator.");
+  c.gauge("tidemark_memory_slack_bytes", "Bytes in pages that small blocks pin.");
+  c.gauge("tidemark_device_memory_context_bytes", "Taken by the driver's context, modules and libraries.");
+  c.gauges("tidemark_comm_memory_bytes", "Communication buffers.", "kind", {"bucket", "staging"});
+  c.counter("tidemark_alloc_retries_total", "Requests that succeeded after a retry.");
+  c.counter("tidemark_ooms_total", "Requests refused for want of memory.");
+  c.counters("tidemark_replans_total", "Plans made again while running.", "reason", {"pressure", "relief", "shape"});
+  c.counter("tidemark_recomputed_ops_total", "Instructions run again to save memory.");
+  c.counter("tidemark_recompute_seconds_total", "Time spent in them.");
+  c.counters("tidemark_batch_changes_total", "Changes of the micro-batch.", "direction", {"up", "down"});
+  c.counters("tidemark_comm_bytes_total", "Bytes moved between ranks.", "op", {"all_reduce", "reduce_scatter", "all_gather"});
+}
+
+}  // namespace
+
+RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& device)
+    : counters_(c),
+      run_(run),
+      device_(device),
+      allocated_(c.gauges("tidemark_memory_allocated_bytes", "Live bytes by purpose.", "category", category_names())),
+      reserved_(c.gauge("tidemark_memory_reserved_bytes", "Bytes that the process holds on the device.")),
+      allocated_peak_(c.gauge("tidemark_memory_allocated_peak_bytes", "Highest live bytes of the plan's instructions.")),
+      reserved_peak_(c.gauge("tidemark_memory_reserved_peak_bytes", "Highest reserved bytes so far.")),
+      step_floor_(c.gauge("tidemark_memory_step_floor_bytes", "Live bytes between two steps.")),
+      largest_free_(c.gauge("tidemark_largest_free_block_bytes", "Largest free range of the arena between two steps.")),
+      device_total_(c.gauge("tidemark_device_memory_total_bytes", "Size of the device.")),
+      device_free_(c.gauge("tidemark_device_memory_free_bytes", "Bytes that nobody uses.")),
+      foreign_(c.gauge("tidemark_device_memory_foreign_bytes", "Held by other processes.")),
+      unattributed_(c.gauge("tidemark_device_memory_unattributed_bytes", "Total less everything else that is measured.")),
+      loss_(c.gauge("tidemark_train_loss", "Loss of the last step.")),
+      learning_rate_(c.gauge("tidemark_learning_rate", "Learning rate of the last step.")),
+      alloc_calls_(c.counter("tidemark_device_alloc_calls_total", "Calls that asked the device for memory.")),
+      samples_(c.counter("tidemark_samples_total", "Samples trained on.")),
+      tokens_(c.counter("tidemark_tokens_total", "Tokens trained on; 0 for data without tokens.")),
+      steps_(c.counter("tidemark_steps_total", "Optimizer steps.")),
+      step_seconds_(c.histogram("tidemark_step_duration_seconds", "Wall time of a step.", kStepBuckets)) {
+  declare_unused(c);
+  const compile::Program& program = *run.program;
+  c.gauge("tidemark_memory_budget_bytes", "Hard limit on reserved bytes.").set(static_cast<double>(run.budget_bytes));
+  c.gauge("tidemark_arena_planned_peak_bytes", "Planned peak, page rounding included.").set(static_cast<double>(run.planned_peak_bytes));
+  c.gauge("tidemark_arena_lower_bound_bytes", "No layout of this schedule needs less.").set(static_cast<double>(program.lower_bound_bytes));
+  c.gauge("tidemark_arena_capacity_bytes", "Bytes of the arena.").set(static_cast<double>(program.arena_bytes));
+  c.gauge("tidemark_batch_samples", "Samples of a global batch.").set(static_cast<double>(run.batch.global_batch));
+  c.gauge("tidemark_accumulation_steps", "Micro-batches of a step.").set(static_cast<double>(run.batch.accumulation_steps()));
+  c.histogram("tidemark_plan_duration_seconds", "Wall time of planning.", kPlanBuckets).observe(run.plan_seconds);
+  c.info("tidemark_run_info", "The run.", {{"model", program.name}, {"plan", run.plan_digest.substr(0, 16)}});
+  allocated_peak_.set(static_cast<double>(sum(program.peak_categories)));
+  step_floor_.set(static_cast<double>(program.run_segment_bytes));
+  largest_free_.set(static_cast<double>(program.arena_bytes - program.run_segment_bytes));
+}
+
+void RunMetrics::count_step(double seconds, int64_t samples, int64_t targets, double loss, double learning_rate) {
+  step_seconds_.observe(seconds);
+  const Counters::Update together(counters_);
+  steps_.add();
+  samples_.add(static_cast<double>(samples));
+  if (run_.targets_per_sample > 1) tokens_.add(static_cast<double>(targets));
+  loss_.set(loss);
+  learning_rate_.set(learning_rate);
+}
+
+void RunMetrics::set_device_bytes() {
+  const int64_t own = device_.committed_bytes();
+  const int64_t total = device_.capacity_bytes();
+  const int64_t free = device_.free_bytes();
+  const int64_t foreign = other_processes_bytes();
+  reserved_.set(static_cast<double>(own));
+  reserved_peak_.set(static_cast<double>(device_.peak_committed_bytes()));
+  device_total_.set(static_cast<double>(total));
+  device_free_.set(static_cast<double>(free));
+  foreign_.set(static_cast<double>(foreign));
+  unattributed_.set(static_cast<double>(total - free - foreign - own));
+}
+
+void RunMetrics::refresh(const runtime::Executor& executor) {
+  const runtime::Position at = executor.position();
+  const compile::Body& body = executor.program().bodies[at.body];
+  const CategoryBytes& live = body.live[std::min<size_t>(at.instruction, body.live.size() - 1)];
+  const int64_t calls = device_.alloc_calls();
+  const Counters::Update together(counters_);
+  for (size_t c = 0; c < live.size(); ++c) allocated_[c].set(static_cast<double>(live[c]));
+  alloc_calls_.add(static_cast<double>(calls - alloc_calls_seen_));
+  alloc_calls_seen_ = calls;
+  set_device_bytes();
+}
+
+}  // namespace tidemark::train

@@ -1,0 +1,59 @@
+// The bodies of a training run, as graphs: what runs in a step, for every size of micro-batch that the data can bring.
+//
+// Where one micro-batch holds the whole global batch and no clipping needs all gradients at once:
+//   step[n]         forward, backward and updates; a gradient dies as soon as its parameter is updated
+// else, with gradients that stay over the micro-batches of a step:
+//   begin           gradients to zero
+//   micro_batch[n]  forward and backward, gradients added on
+//   update          clipping, then all updates
+// and always:
+//   evaluate[n]     forward only
+//   checkpoint      nothing runs; the run segment alone is there, and is read
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "framework/compile/compile.h"
+#include "framework/data/dataset.h"
+#include "framework/models/model.h"
+#include "framework/optim/optimizer.h"
+
+namespace tidemark::train {
+
+struct BatchPlan {
+  int64_t global_batch = 1;
+  int64_t micro_batch = 1;        // <= global_batch
+  int64_t train_samples = 1;      // of an epoch; its last global batch may be smaller
+  int64_t eval_samples = 0;       // 0: no evaluation body
+  int64_t norm_batch = 0;
+  double clip_norm = 0.0;         // 0: no clipping
+  uint64_t seed = 1;
+
+  int64_t accumulation_steps() const { return (global_batch + micro_batch - 1) / micro_batch; }
+  bool accumulates() const { return accumulation_steps() > 1 || clip_norm > 0.0; }
+  // The sizes of the micro-batches of a global batch of `samples`, in order: micro_batch as long as it lasts, then the rest.
+  std::vector<int64_t> micro_batches(int64_t samples) const;
+};
+
+// Names of values that the trainer reads and writes.
+inline constexpr const char* kSampleIds = "input/sample_ids";
+inline constexpr const char* kStepState = "step/state";
+inline constexpr const char* kLossWeight = "step/loss_weight";
+inline constexpr const char* kHyper = "step/hyper";
+std::string input_name(const data::InputField& field);         // "input/images"
+std::string body_name(std::string_view what, int64_t samples);  // "micro_batch[32]"
+
+struct TrainingGraphs {
+  std::vector<compile::BodySpec> bodies;
+  std::map<std::string, models::Initializer> initializers;  // of weights and statistics; optimizer state starts at 0
+};
+
+// Results of step and micro_batch bodies: loss, then "correct" where the model has it; of update with clipping: the norm.
+// Throws Error(config) if the model cannot be built.
+TrainingGraphs build_training_graphs(const models::Model& model, const data::DataInfo& data,
+                                     const optim::Optimizer& optimizer, const BatchPlan& batch, const OpTable& ops);
+
+}  // namespace tidemark::train

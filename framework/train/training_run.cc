@@ -1,0 +1,125 @@
+#include "framework/train/training_run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "framework/runtime/memory_debugger.h"
+
+namespace tidemark::train {
+namespace {
+
+// The first step touches what is touched once: library set-up, pages of host buffers.
+constexpr int64_t kWarmupSteps = 1;
+
+// The first element that is no number, or -1.
+int64_t find_nan(const float* data, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (!std::isfinite(data[i])) return i;
+  return -1;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug)
+    : planned_(planned),
+      device_(device),
+      arena_(device, planned.program->arena_bytes, {.growth = growth}),
+      best_loss_(std::numeric_limits<double>::infinity()) {
+  arena_.ensure(planned.program->arena_bytes);
+  if (debug) debugger_ = std::make_unique<runtime::MemoryDebugger>(*planned.program, arena_.data());
+  executor_ = std::make_unique<runtime::Executor>(*planned.program, arena_.data(), debugger_.get());
+  trainer_ = std::make_unique<Trainer>(*executor_, planned.dataset->info(), *planned.optimizer, planned.schedule, planned.batch);
+}
+
+TrainingRun::~TrainingRun() = default;
+
+void TrainingRun::refuse_not_a_number(double loss) const {
+  std::string text = fmt::format("loss of step {} is {}", trainer_->steps_done(), loss);
+  for (const auto& p : trainer_->persistent()) {
+    if (p.tensor->type.dtype != DType::f32) continue;
+    const int64_t at = find_nan(reinterpret_cast<const float*>(p.bytes.data()), p.tensor->type.shape.elements());
+    if (at < 0) continue;
+    text += fmt::format("; first bad tensor is '{}' at element {}", p.tensor->name, at);
+    break;
+  }
+  throw Error(ErrorCode::data, text + "; lower train.lr, set train.clip_norm, or look at the data");
+}
+
+void TrainingRun::one_step(data::Loader& loader, const RunOptions& options, RunReport& report) {
+  const data::HostBatch& batch = loader.next();
+  const auto begin = std::chrono::steady_clock::now();
+  const StepResult result = trainer_->step(batch);
+  const double seconds = seconds_since(begin);
+  position_ = batch.end;
+  if (!std::isfinite(result.loss)) refuse_not_a_number(result.loss);
+  report.losses.push_back(result.loss);
+  report.step_seconds.push_back(seconds);
+  report.samples += batch.samples;
+  report.targets += batch.targets;
+  if (options.after_step) options.after_step(result, seconds, batch);
+  if (options.progress == nullptr) return;
+  const auto begin_of_epoch = static_cast<double>(batch.end.offset) / static_cast<double>(planned_.batch.train_samples);
+  options.progress->step({.step = trainer_->steps_done(),
+                          .total_steps = planned_.total_steps,
+                          .epoch = static_cast<double>(batch.end.epoch) + begin_of_epoch,
+                          .loss = result.loss,
+                          .accuracy = result.correct,
+                          .samples_per_second = static_cast<double>(batch.samples) / seconds,
+                          .tokens_per_second = planned_.targets_per_sample > 1 ? static_cast<double>(batch.targets) / seconds : 0,
+                          .learning_rate = planned_.schedule.at(trainer_->steps_done() - 1),
+                          .memory_bytes = device_.committed_bytes(),
+                          .budget_bytes = planned_.budget_bytes});
+}
+
+bool TrainingRun::evaluation_is_due(int64_t every) const {
+  if (planned_.batch.eval_samples == 0) return false;
+  const int64_t done = trainer_->steps_done();
+  return done == planned_.total_steps || done % (every > 0 ? every : planned_.steps_per_epoch) == 0;
+}
+
+bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
+  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.micro_batch, .seed = planned_.batch.seed,
+                                          .shuffle = false, .split = data::Split::eval});
+  report.eval = trainer_->evaluate(loader, planned_.batch.eval_samples);
+  if (options.progress != nullptr) {
+    std::string text = fmt::format("evaluation after step {}: loss {:.4f}", trainer_->steps_done(), report.eval->loss);
+    if (report.eval->accuracy) text += fmt::format(" accuracy {:.2f}%", 100 * *report.eval->accuracy);
+    options.progress->note(text + fmt::format(" over {} samples", report.eval->samples));
+  }
+  if (options.after_evaluation) options.after_evaluation(*report.eval);
+  rounds_without_better_ = report.eval->loss < best_loss_ ? 0 : rounds_without_better_ + 1;
+  best_loss_ = std::min(best_loss_, report.eval->loss);
+  report.stopped_early = options.early_stop > 0 && rounds_without_better_ >= options.early_stop;
+  return !report.stopped_early;
+}
+
+RunReport TrainingRun::run(const RunOptions& options) {
+  RunReport report;
+  report.first_step = trainer_->steps_done();
+  const auto to_do = static_cast<size_t>(std::max<int64_t>(planned_.total_steps - report.first_step, 0));
+  report.losses.reserve(to_do);  // nothing is allocated in the loop
+  report.step_seconds.reserve(to_do);
+  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.global_batch, .seed = planned_.batch.seed}, position_);
+  int64_t calls_at_warmup = device_.alloc_calls();
+  const auto asked_to_stop = [&] { return options.stop != nullptr && options.stop->load(std::memory_order_relaxed); };
+  while (trainer_->steps_done() < planned_.total_steps && !asked_to_stop()) {
+    one_step(loader, options, report);
+    if (trainer_->steps_done() - report.first_step == kWarmupSteps) calls_at_warmup = device_.alloc_calls();
+    if (evaluation_is_due(options.eval_every) && !asked_to_stop() && !evaluate(options, report)) break;
+  }
+  report.interrupted = asked_to_stop() && trainer_->steps_done() < planned_.total_steps;
+  report.steps = trainer_->steps_done();
+  report.alloc_calls_after_warmup = device_.alloc_calls() - calls_at_warmup;
+  report.measured_peak_bytes = device_.measured_bytes();
+  return report;
+}
+
+}  // namespace tidemark::train

@@ -1,0 +1,82 @@
+// A planned run put on a device and trained: arena, executor, loader, checkpoints, evaluation, figures.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "framework/data/loader.h"
+#include "framework/runtime/executor.h"
+#include "framework/train/planned_run.h"
+#include "framework/train/progress.h"
+#include "framework/train/trainer.h"
+#include "memory/arena/arena.h"
+
+namespace tidemark::train {
+
+// What happened, for people and for --json.
+struct RunReport {
+  int64_t first_step = 0;  // > 0 after a resume
+  int64_t steps = 0;       // done in all
+  std::vector<double> losses;  // of the steps of this process
+  std::vector<double> step_seconds;
+  std::optional<EvalResult> eval;  // the last one
+  int64_t samples = 0;
+  int64_t targets = 0;
+  int64_t measured_peak_bytes = 0;
+  int64_t alloc_calls_after_warmup = 0;
+  bool stopped_early = false;      // no better evaluation for early_stop rounds
+  bool interrupted = false;        // asked to stop
+};
+
+struct RunOptions {
+  int64_t eval_every = 0;   // steps; 0: at the end of every epoch
+  int64_t early_stop = 0;   // evaluations without a lower loss; 0: off
+  Progress* progress = nullptr;
+  const std::atomic<bool>* stop = nullptr;  // set by a signal handler: end after the step in hand
+  // Called after every step, on the training thread: metrics, checkpoints. `position` is where the next batch begins.
+  std::function<void(const StepResult&, double seconds, const data::HostBatch& batch)> after_step;
+  std::function<void(const EvalResult&)> after_evaluation;
+};
+
+class TrainingRun {
+ public:
+  // Takes the planned bytes from the device; observer may be nullptr (memory.debug passes a MemoryDebugger factory).
+  // Throws Error(out_of_memory) if the device refuses them. Both references must outlive the run.
+  TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug);
+  ~TrainingRun();
+
+  Trainer& trainer() { return *trainer_; }
+  const runtime::Executor& executor() const { return *executor_; }
+  const memory::Arena& arena() const { return arena_; }
+  memory::Arena& arena() { return arena_; }
+
+  // Where the loader begins; set after a resume, before run().
+  void set_position(data::SamplerPosition position) { position_ = position; }
+  data::SamplerPosition position() const { return position_; }
+
+  // Trains until total_steps, an early stop, or a request to stop. Throws Error(data) naming step and tensor if the loss
+  // or a parameter is not a number.
+  RunReport run(const RunOptions& options);
+
+ private:
+  void one_step(data::Loader& loader, const RunOptions& options, RunReport& report);
+  bool evaluation_is_due(int64_t every) const;
+  // False if early stopping says so.
+  bool evaluate(const RunOptions& options, RunReport& report);
+  [[noreturn]] void refuse_not_a_number(double loss) const;
+
+  const PlannedRun& planned_;
+  DeviceMemory& device_;
+  memory::Arena arena_;
+  std::unique_ptr<runtime::ExecutionObserver> debugger_;
+  std::unique_ptr<runtime::Executor> executor_;
+  std::unique_ptr<Trainer> trainer_;
+  data::SamplerPosition position_;
+  double best_loss_;
+  int64_t rounds_without_better_ = 0;
+};
+
+}  // namespace tidemark::train
