@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "ops/add/add.h"
 #include "ops/testing/op_case.h"
 
 namespace tidemark::ops {
@@ -17,8 +16,6 @@ using testing::Reference;
 
 OpSet activation_ops() {
   OpSet ops;
-  ops.add(add_op());       // for gradients that meet
-  ops.add(add_into_op());  // for accumulators
   ops.add(gelu_op());
   ops.add(gelu_grad_op());
   ops.add(relu_op());

@@ -1,7 +1,7 @@
 #include "ops/matmul/matmul.h"
 
 #include "base/error.h"
-#include "graph/autodiff.h"
+#include "ops/accumulate_gradient.h"
 #include "ops/activation/activation_math.h"
 #include "ops/matmul/matmul_kernels.h"
 #include "ops/matmul/matmul_shape.h"
@@ -31,19 +31,6 @@ ValueId pre_activation_gradient(GradientContext& context) {
   return dy;
 }
 
-// Emits an op whose last input is the accumulator of input i and whose output is the new sum.
-void emit_accumulating(GradientContext& context, size_t i, std::string_view op, std::string_view name,
-                       std::vector<ValueId> inputs, Attributes attributes) {
-  const ValueId sum = context.accumulator(i);
-  if (sum.valid()) inputs.push_back(sum);
-  const ValueId gradient = context.emit(op, name, std::move(inputs), std::move(attributes))[0];
-  if (sum.valid()) {
-    context.set_accumulated(i, gradient);
-  } else {
-    context.add_gradient(i, gradient);
-  }
-}
-
 class Matmul : public Op {
  public:
   std::string_view name() const override { return "matmul"; }
@@ -60,7 +47,7 @@ class Matmul : public Op {
     if (!context.output_gradient(0).valid()) return;
     const ValueId dz = pre_activation_gradient(context);
     const Attributes layout = {{"transpose_w", context.forward().attributes.boolean_or("transpose_w", true)}};
-    if (context.needs_gradient(2)) emit_accumulating(context, 2, "sum_leading", "grad_bias", {dz}, {});
+    if (context.needs_gradient(2)) emit_accumulating(context, 2, "sum_leading", "grad_bias", {dz});
     if (context.needs_gradient(1)) {
       emit_accumulating(context, 1, "matmul_grad_weight", "grad_weight", {context.input(0), dz}, layout);
     }

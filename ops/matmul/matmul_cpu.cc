@@ -14,6 +14,7 @@
 #include "ops/matmul/matmul_kernels.h"
 #include "ops/matmul/matmul_shape.h"
 #include "ops/onednn/gemm.h"
+#include "ops/op_rules.h"
 #include "ops/partition.h"
 #include "ops/simd_choice.h"
 
@@ -86,17 +87,8 @@ class GradWeightOneDnn : public GemmKernel {
   const bool transpose_w_;
 };
 
-bool takes_f32(const KernelRequest& request, std::string& why_not) {
-  for (const auto& input : request.call.inputs) {
-    if (!input || input->dtype == DType::f32) continue;
-    why_not = "takes f32 only";
-    return false;
-  }
-  return true;
-}
-
 std::unique_ptr<Kernel> make_matmul(const KernelRequest& request, std::string& why_not) {
-  if (!takes_f32(request, why_not)) return nullptr;
+  if (!floats_are_f32(request.call, why_not)) return nullptr;
   const MatmulShape s = matmul_shape(request.call);
   const std::string activation = request.call.attributes.text_or("activation", "none");
   const GemmShape gemm = {.m = s.rows,
@@ -114,7 +106,7 @@ std::unique_ptr<Kernel> make_matmul(const KernelRequest& request, std::string& w
 }
 
 std::unique_ptr<Kernel> make_grad_input(const KernelRequest& request, std::string& why_not) {
-  if (!takes_f32(request, why_not)) return nullptr;
+  if (!floats_are_f32(request.call, why_not)) return nullptr;
   const MatmulShape s = matmul_grad_input_shape(request.call);
   const GemmShape gemm = {
       .m = s.rows, .n = s.in, .k = s.out, .b_transposed = !s.transpose_w, .accumulate = request.call.has(2)};
@@ -122,7 +114,7 @@ std::unique_ptr<Kernel> make_grad_input(const KernelRequest& request, std::strin
 }
 
 std::unique_ptr<Kernel> make_grad_weight(const KernelRequest& request, std::string& why_not) {
-  if (!takes_f32(request, why_not)) return nullptr;
+  if (!floats_are_f32(request.call, why_not)) return nullptr;
   const MatmulShape s = matmul_grad_weight_shape(request.call);
   const GemmShape gemm = {.m = s.transpose_w ? s.out : s.in,
                           .n = s.transpose_w ? s.in : s.out,
