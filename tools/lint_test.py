@@ -50,6 +50,10 @@ class TextTest(InFolder):
         self.assertEqual(self.errors("a.py", "x = 1\n" * 401), ["a.py:1: 401 lines; split at 400"])
         self.assertEqual(self.errors("data.csv", "1,2\n" * 5000), [])
 
+    def test_cpu_flags_need_their_rule(self):
+        self.assertEqual(self.errors("x/BUILD", 'copts = ["-O3", "-mavx2"],\n'), ['x/BUILD:1: "-mavx2" outside tm_simd_library'])
+        self.assertEqual(self.errors("x/BUILD", 'copts = ["-O3"],\n'), [])
+
     def test_size(self):
         self.assertEqual(len(self.errors("a.bin", "x" * (1 << 20))), 1)
 

@@ -12,6 +12,7 @@ CODE = CPP + (".py", ".sh", ".bzl")
 # Written in two halves, so that this file passes its own rule.
 UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
 SKIP = re.compile(r"\bGTEST_SKIP\(\)\s*(;|$)")
+CPU_FLAG = re.compile(r'"-m(arch=|avx|fma|sse)[^"]*"')
 NOT_A_FUNCTION = re.compile(r"^\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|try|catch)\b")
 
 
@@ -53,6 +54,12 @@ def check_cpp(path, lines):
     return errors, warnings
 
 
+def check_build(path, lines):
+    """Flags for a newer CPU would leak into code that every CPU runs: Note [Symbols of one CPU level]."""
+    return ["%s:%d: %s outside tm_simd_library" % (path, number, match.group())
+            for number, line in enumerate(lines, 1) for match in [CPU_FLAG.search(line)] if match]
+
+
 def is_code(path, content):
     return path.endswith(CODE) or os.path.basename(path) == "BUILD" or content.startswith("#!")
 
@@ -74,6 +81,8 @@ def check_file(path):
               for number, line in enumerate(lines, 1) for match in [UNFINISHED.search(line)] if match]
     if len(lines) - 1 > MAX_LINES:
         errors.append("%s:1: %d lines; split at %d" % (path, len(lines) - 1, MAX_LINES))
+    if os.path.basename(path) == "BUILD":
+        errors += check_build(path, lines)
     if not path.endswith(CPP):
         return errors, []
     found, warnings = check_cpp(path, lines)
