@@ -134,7 +134,6 @@ void BackwardPass::replace(ValueId output, ValueId by) {
            quoted(graph_.value(by).name) + " cannot replace " + quoted(graph_.value(output).name) + " of another type");
   graph_.replace_value(output, by);
   replaced_.insert(output);
-  sums_.protect(by);
   move_dependents_to_end(graph_, by);
 }
 

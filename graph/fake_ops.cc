@@ -96,6 +96,12 @@ void total_gradient(GradientContext& context) {
   context.add_gradient(0, context.emit("total_grad", "dx", {context.input(0)}).at(0));
 }
 
+void dot_gradient(GradientContext& context) {
+  require_loss(context);
+  context.add_gradient(0, context.input(1));
+  context.add_gradient(1, context.input(0));
+}
+
 void fused_loss_gradient(GradientContext& context) {
   require_loss(context);
   const ValueId sum = context.accumulator(1);
@@ -137,6 +143,7 @@ OpTable fake_ops() {
   add("lookup_grad", lookup_grad_outputs);
   add("total", scalar, total_gradient);
   add("total_grad", like_first);
+  add("dot", scalar, dot_gradient);
   add("fused_loss", scalar, fused_loss_gradient);
   add("fused_loss_grad", fused_loss_grad_outputs);
   add("update", onto_first);

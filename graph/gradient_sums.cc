@@ -61,7 +61,7 @@ bool GradientSums::may_overwrite(ValueId of, NodeId contributor) const {
   if (sum == nullptr || !sum->value.valid()) return false;
   if (!exclusive_only_) return true;
   const bool ours = sum->on_accumulator || is_backward_value(sum->value);
-  if (!ours || protected_.count(sum->value) > 0 || sum->contributor == contributor) return false;
+  if (!ours || sum->contributor == contributor) return false;
   return holders_.at(graph_.storage(sum->value)) == 1;
 }
 

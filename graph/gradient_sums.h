@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 
 #include "graph/graph.h"
 
@@ -17,15 +16,13 @@ namespace tidemark {
 //
 // So each forward value with a gradient holds the storage of that gradient, from the first contribution until the rule
 // of its producer has run (parameters: to the end), and a sum is exclusive if
-//   - it is written by the backward pass, or is an external accumulator (a rule may pass on a forward value as it
-//   stands:
-//     that one is read by others),
+//   - it is written by the backward pass or is an external accumulator: a rule may pass on a forward value as it
+//     stands, and others read that,
 //   - x alone holds its storage (the outputs of the node whose rule is running hold theirs until the rule returns),
 //   - the running rule has not contributed to x itself: it may still read what it passed on.
 class GradientSums {
  public:
-  // Values added to the graph from now on are the backward pass's own. `exclusive_only` false switches the safeguard
-  // off.
+  // Values added to the graph from now on are the backward pass's own. exclusive_only = false: no safeguard, for tests.
   explicit GradientSums(const Graph& graph, bool exclusive_only)
       : graph_(graph), first_backward_value_(graph.values().size()), exclusive_only_(exclusive_only) {}
 
@@ -37,8 +34,6 @@ class GradientSums {
   void set(ValueId of, ValueId sum, NodeId contributor);
   // The producer's rule has read the gradient of `of`.
   void release(ValueId of);
-  // `value` now stands for a forward value: it must keep its bytes.
-  void protect(ValueId value) { protected_.insert(value); }
 
   bool has(ValueId of) const { return sums_.count(of) > 0; }
   bool is_one(ValueId of) const;
@@ -64,7 +59,6 @@ class GradientSums {
   bool exclusive_only_;
   std::map<ValueId, Sum> sums_;     // by forward value
   std::map<ValueId, int> holders_;  // by storage
-  std::set<ValueId> protected_;
 };
 
 }  // namespace tidemark
