@@ -14,7 +14,7 @@ using testing::StartsWith;
 constexpr int64_t kLimit = 1 << 24;
 
 std::string read_bytes(const std::string& packed, int64_t limit = kLimit) {
-  const std::string path = test_folder() + "/f.gz";
+  const std::string path = testing::TempDir() + "f.gz";
   write_file(path, packed);
   return read_maybe_gzip(path, limit);
 }
@@ -35,7 +35,7 @@ TEST(Gzip, PlainPackedAndSeveralMembersReadAlike) {
 }
 
 TEST(Gzip, AFileCutAnywhereIsRefusedWithItsLength) {
-  const std::string packed = gzip(text_of(3000));
+  const std::string packed = gzip(text_of(1000));
   for (size_t bytes = 2; bytes < packed.size(); ++bytes) {
     EXPECT_THAT(error_of([&] { read_bytes(packed.substr(0, bytes)); }),
                 testing::AllOf(StartsWith("data: "),
@@ -52,8 +52,9 @@ TEST(Gzip, AnyFlippedBitIsNoticedOrChangesNothing) {
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
     if (!damaged.starts_with("\x1f\x8b")) continue;  // then it is a plain file
     const std::string error = error_of([&] { EXPECT_EQ(read_bytes(damaged), text) << "bit " << bit; });
-    refused += !error.empty();
-    if (!error.empty()) EXPECT_THAT(error, HasSubstr("offset "));
+    if (error.empty()) continue;
+    EXPECT_THAT(error, HasSubstr("offset "));
+    ++refused;
   }
   EXPECT_GT(refused, static_cast<int>(packed.size()) * 6);
 }
@@ -65,7 +66,7 @@ TEST(Gzip, WhatFollowsMustBeGzipToo) {
 }
 
 TEST(Gzip, TooMuchIsRefusedBeforeItIsUnpacked) {
-  const std::string bomb = gzip(std::string(50'000'000, 'a'));
+  const std::string bomb = gzip(std::string(5'000'000, 'a'));
   EXPECT_THAT(error_of([&] { read_bytes(bomb, 1000); }), HasSubstr("more than the 1000 bytes"));
   EXPECT_THAT(error_of([&] { read_bytes(std::string(1001, 'a'), 1000); }), HasSubstr("longer than allowed"));
 }

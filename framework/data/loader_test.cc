@@ -83,7 +83,7 @@ TEST(SampleOrder, EveryPlaceIsEquallyLikely) {
 TEST(SampleOrder, StaysTheSameForEver) {  // else old checkpoints would resume with other samples
   std::vector<uint32_t> order(8);
   shuffle_order(1, 0, order);
-  EXPECT_EQ(order, (std::vector<uint32_t>{0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(order, (std::vector<uint32_t>{0, 1, 6, 3, 4, 7, 2, 5}));
 }
 
 TEST(Loader, AnEpochHasEverySampleOnceAndEndsWithASmallerBatch) {
@@ -115,7 +115,8 @@ TEST(Loader, RowsPastTheLastSampleAreZero) {
   Loader loader(data, {.global_batch = 4, .shuffle = false});
   for (int i = 0; i < 6; ++i) {
     const HostBatch& batch = loader.next();
-    if (batch.samples == 2) EXPECT_EQ(rows(batch, 1, 4), (std::vector<int32_t>{1004, 1005, 0, 0}));
+    if (batch.samples == 4) continue;
+    EXPECT_EQ(rows(batch, 1, 4), (std::vector<int32_t>{1004, 1005, 0, 0}));
   }
 }
 
@@ -132,8 +133,8 @@ TEST(Loader, ResumesAtAnyBatchWithTheSameSamples) {
   Loader whole(data, options(4));
   for (int i = 0; i < 8; ++i) {
     const HostBatch& batch = whole.next();
-    if (i > 0) EXPECT_EQ(batch.begin, begins.back());
     if (i == 0) begins.push_back(batch.begin);
+    EXPECT_EQ(batch.begin, begins.back());
     begins.push_back(batch.end);
     batches.push_back(rows(batch, 0, batch.samples));
   }
