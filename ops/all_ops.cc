@@ -3,18 +3,30 @@
 #include "ops/activation/activation.h"
 #include "ops/add/add.h"
 #include "ops/conv2d/conv2d.h"
+#include "ops/dropout/dropout.h"
+#include "ops/embedding/embedding.h"
+#include "ops/fill/fill.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
+#include "ops/optimizer/optimizer.h"
+#include "ops/reduce/reduce.h"
+#include "ops/softmax_cross_entropy/softmax_cross_entropy.h"
 
 namespace tidemark::ops {
 
 OpSet all_ops() {
   OpSet ops;
+  ops.add(adamw_update_op());
   ops.add(add_op());
   ops.add(add_into_op());
+  ops.add(clip_scale_op());
   ops.add(conv2d_op());
   ops.add(conv2d_grad_input_op());
   ops.add(conv2d_grad_weight_op());
+  ops.add(dropout_op());
+  ops.add(embedding_op());
+  ops.add(embedding_grad_op());
+  ops.add(fill_op());
   ops.add(gelu_op());
   ops.add(gelu_grad_op());
   ops.add(linear_cross_entropy_op());
@@ -22,8 +34,14 @@ OpSet all_ops() {
   ops.add(matmul_op());
   ops.add(matmul_grad_input_op());
   ops.add(matmul_grad_weight_op());
+  ops.add(position_grad_op());
   ops.add(relu_op());
   ops.add(relu_grad_op());
+  ops.add(sgd_update_op());
+  ops.add(softmax_cross_entropy_op());
+  ops.add(softmax_cross_entropy_grad_op());
+  ops.add(squared_norm_op());
+  ops.add(sum_leading_op());
   return ops;
 }
 
