@@ -44,6 +44,11 @@ std::vector<int> operand_buffers(const compile::Body& body, const compile::Instr
   return buffers;
 }
 
+// Results are read after the body.
+bool is_result(const compile::Body& body, int buffer) {
+  return std::ranges::any_of(body.graph.results(), [&](ValueId v) { return body.buffer_of_value[v.index()] == buffer; });
+}
+
 std::string describe(const compile::Instruction& instruction) {
   return "'" + instruction.node + "' (op " + instruction.op + ", kernel " + instruction.kernel_name + ")";
 }
@@ -161,7 +166,7 @@ void MemoryDebugger::check_outputs(const compile::Body& body, const compile::Ins
 void MemoryDebugger::release(const compile::Body& body, size_t index) {
   for (int buffer : operand_buffers(body, body.instructions[index], index)) {
     const auto& intervals = body.trace.buffers[static_cast<size_t>(buffer)].intervals;
-    if (intervals.back().end != static_cast<int64_t>(index) + 1) continue;
+    if (intervals.back().end != static_cast<int64_t>(index) + 1 || is_result(body, buffer)) continue;
     const Range range = range_of(body, buffer);
     const auto owner = owners_.find(range.begin);
     if (owner == owners_.end() || owner->second.buffer != buffer) continue;
