@@ -1,5 +1,6 @@
 #include "framework/models/gpt.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "framework/models/layers.h"
@@ -19,6 +20,8 @@ void Gpt::fields(config::Fields& fields) {
   fields.integer("heads", heads_, "Attention heads; width must be a multiple.", {.min = 1, .max = 1024});
   fields.integer("width", width_, "Channels of the residual stream.", {.min = 1, .max = 1 << 20});
   fields.integer("context", context_, "Tokens of a sample.", {.min = 1, .max = 1 << 20});
+  fields.integer("positions", positions_, "Rows of the position table, at least context; 0 takes context.",
+                 {.min = 0, .max = 1 << 20});
   fields.real("dropout", dropout_, "Share of activations dropped in training, after the embedding and each branch.",
               {.min = 0, .max = 1, .max_open = true});
   fields.integer("vocabulary", vocabulary_, "Token classes of the head; 0 takes those of the tokenizer.",
@@ -29,6 +32,9 @@ std::vector<std::string> Gpt::problems(const data::DataInfo& data) const {
   std::vector<std::string> problems;
   if (width_ % heads_ != 0)
     problems.push_back("model.width " + std::to_string(width_) + " is not a multiple of model.heads " + std::to_string(heads_));
+  if (positions_ != 0 && positions_ < context_)
+    problems.push_back("model.positions " + std::to_string(positions_) + " is smaller than model.context " +
+                       std::to_string(context_));
   if (data.fields.size() != 2 || data.fields[0].name != "tokens")
     problems.push_back("model.kind gpt needs a text data kind, not '" + data.kind + "'");
   else if (classes(data) < data.classes)
@@ -61,7 +67,7 @@ ModelOutputs Gpt::build(ModelBuilder& builder, const ModelRequest& request) cons
   const int64_t rows = (real + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
   const Initializer normal{Initializer::Kind::normal, kStddev};
   const ValueId table = builder.weight("embedding/tokens", Shape{rows, width_}, normal);
-  const ValueId positions = builder.weight("embedding/positions", Shape{context_, width_}, normal);
+  const ValueId positions = builder.weight("embedding/positions", Shape{std::max(positions_, context_), width_}, normal);
   DropoutSites dropout(request, dropout_);
   ValueId x = builder.op("embedding", "embedding/lookup", {request.inputs.at(0), table, positions});
   x = dropout.apply(builder, x);

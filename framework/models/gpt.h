@@ -24,6 +24,7 @@ class Gpt : public Model {
   int64_t heads_ = 6;
   int64_t width_ = 192;
   int64_t context_ = 128;
+  int64_t positions_ = 0;
   double dropout_ = 0.0;
   int64_t vocabulary_ = 0;
 };
