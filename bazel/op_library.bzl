@@ -41,12 +41,22 @@ def op_library(name, srcs, hdrs, simd_srcs = [], simd_hdrs = [], simd_deps = [],
     )
 
 def op_test(name, deps, isa_levels = [], **kwargs):
-    """NAME.cc with the op-case harness, once as the machine is and once per CPU level of isa_levels ("v2", "v3")."""
+    """NAME.cc with the op-case harness, once as the machine is and once per CPU level of isa_levels ("v2", "v3").
+
+    The source is compiled once, whatever the number of levels.
+    """
+    tm_cc_library(
+        name = name + "_cases",
+        testonly = True,
+        srcs = [name + ".cc"],
+        alwayslink = True,
+        visibility = ["//visibility:private"],
+        deps = deps + ["//ops:op_definition", "//ops/testing:op_case", "@googletest//:gtest"],
+    )
     for level in [None] + isa_levels:
         tm_cc_test(
             name = name + ("_" + level if level else ""),
-            srcs = [name + ".cc"],
-            env = {"TIDEMARK_MAX_ISA": level, "ONEDNN_MAX_CPU_ISA": _ONEDNN_ISAS[level]} if level else {},
-            deps = deps + ["//ops:op_definition", "//ops/testing:op_case"],
+            env = {"TIDEMARK_MAX_ISA": level} if level else {},
+            deps = [name + "_cases"],
             **kwargs
         )

@@ -24,8 +24,11 @@ def _with_project_flags(kwargs):
     return kwargs
 
 def tm_cc_library(name, **kwargs):
-    """cc_library with the project's warnings as errors. `openmp = True` compiles and links with OpenMP."""
-    native.cc_library(name = name, **_with_project_flags(kwargs))
+    """cc_library with the project's warnings as errors. `openmp = True` compiles and links with OpenMP.
+
+    Static: a wildcard would else also build the .so that nobody links, and compile each source a second time for it.
+    """
+    native.cc_library(name = name, linkstatic = True, **_with_project_flags(kwargs))
 
 def tm_cc_binary(name, **kwargs):
     """cc_binary with the project's warnings as errors; `openmp` as in tm_cc_library."""
