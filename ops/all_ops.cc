@@ -2,6 +2,7 @@
 
 #include "ops/activation/activation.h"
 #include "ops/add/add.h"
+#include "ops/attention/attention.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/dropout/dropout.h"
 #include "ops/embedding/embedding.h"
@@ -19,6 +20,8 @@ OpSet all_ops() {
   ops.add(adamw_update_op());
   ops.add(add_op());
   ops.add(add_into_op());
+  ops.add(attention_op());
+  ops.add(attention_grad_op());
   ops.add(clip_scale_op());
   ops.add(conv2d_op());
   ops.add(conv2d_grad_input_op());
