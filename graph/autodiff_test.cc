@@ -160,6 +160,10 @@ TEST_F(AutodiffTest, AnAccumulatorWithoutContributionsIsNoGradient) {
   backward(accumulate({"p", "q"}));
   EXPECT_EQ(gradient_of("q"), "none");
   EXPECT_EQ(graph_.latest(value("q_sum")), value("q_sum"));
+  forward(R"(%h = product(%x, %p) "a" %s = stop(%q) %y = add(%h, %s) "y" %l = total(%y) "loss")");
+  backward(accumulate({"p", "q"}));
+  EXPECT_EQ(gradient_of("p"), "a/dw");
+  EXPECT_EQ(gradient_of("q"), "none");
 }
 
 // y = add(h, f) passes dy on to h and f. The branch k of h is processed before f's producer: its contribution to h must
@@ -264,6 +268,21 @@ TEST_F(AutodiffTest, ALossUsedTwiceIsRefused) {
   EXPECT_EQ(config_error(),
             "loss 'loss' depends on node 'loss' (add): the gradient of 'once' is 1 and more: use a loss for one sum "
             "only, and weight it where it is made");
+}
+
+TEST_F(AutodiffTest, ALossThatIsSummandAndFactorIsRefused) {
+  forward(R"(external %s : f32[1] weights run %a = product(%x, %p) "a" %l1 = total(%a) "once" %t = dot(%l1, %s) "t"
+             %l = add(%t, %l1) "loss")");
+  EXPECT_EQ(config_error(),
+            "loss 'loss' depends on node 't' (dot): the gradient of 'once' is 1 and more: use a loss for one sum only, "
+            "and weight it where it is made");
+}
+
+TEST_F(AutodiffTest, APassedOnGradientOfAParameterBecomesAGradientByCategory) {
+  forward(R"(%y, %m = gate(%p) "y" %l = total(%y) "loss")");
+  backward();
+  EXPECT_EQ(graph_.value(value("p/gradient")).category, Category::gradients);
+  EXPECT_EQ(graph_.value(value("loss/dx")).category, Category::activations);
 }
 
 TEST_F(AutodiffTest, AnOpWithoutGradientIsNamed) {

@@ -86,29 +86,19 @@ void BackwardPass::check_arguments() const {
 }
 
 void BackwardPass::find_active() {
-  std::vector<bool> wanted(active_.size(), false);  // the loss depends on it
-  wanted[loss_.index()] = true;
-  for (auto id = graph_.order().rbegin(); id != graph_.order().rend(); ++id) {
-    const Node& node = graph_.node(*id);
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return wanted[v.index()]; })) continue;
-    for (ValueId input : node.inputs) {
-      if (input.valid()) wanted[input.index()] = true;
-    }
-  }
   for (const Value& value : graph_.values()) {
     if (!value.external() || value.category != Category::weights || !is_float(value.type)) continue;
     parameters_.push_back(value.id);
-    active_[value.id.index()] = wanted[value.id.index()];
+    active_[value.id.index()] = true;
   }
   for (NodeId id : graph_.order()) {
     const Node& node = graph_.node(id);
     if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId v) { return is_active(v); })) continue;
-    for (ValueId output : node.outputs) {
-      active_[output.index()] = wanted[output.index()] && is_float(graph_.value(output).type);
-    }
+    for (ValueId output : node.outputs) active_[output.index()] = is_float(graph_.value(output).type);
   }
 }
 
+// Only what the loss depends on ever gets one.
 bool BackwardPass::has_gradient(const Node& node) const {
   return std::any_of(node.outputs.begin(), node.outputs.end(),
                      [&](ValueId v) { return is_active(v) && (v == loss_ || sums_.has(v)); });

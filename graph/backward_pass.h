@@ -37,7 +37,7 @@ class BackwardPass {
   const AutodiffOptions& options_;
   GradientSums sums_;
   std::vector<ValueId> parameters_;
-  std::vector<bool> active_;  // by forward value: depends on a parameter, and the loss depends on it
+  std::vector<bool> active_;  // by forward value: depends on a parameter
   std::set<ValueId> replaced_;
   std::set<ValueId> named_;  // fresh gradients that carry a parameter's name already
 };

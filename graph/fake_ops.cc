@@ -149,6 +149,7 @@ OpTable fake_ops() {
   add("update", onto_first);
   add("overwrite_as", [](const OpCall& call) { return Outputs{onto(0, f32_like(call, "dims"))}; });
   add("opaque", like_first);
+  add("stop", like_first, [](GradientContext&) {});
   return table;
 }
 
