@@ -7,6 +7,7 @@
 #include "ops/dropout/dropout.h"
 #include "ops/embedding/embedding.h"
 #include "ops/fill/fill.h"
+#include "ops/layer_norm/layer_norm.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
 #include "ops/optimizer/optimizer.h"
@@ -32,6 +33,8 @@ OpSet all_ops() {
   ops.add(fill_op());
   ops.add(gelu_op());
   ops.add(gelu_grad_op());
+  ops.add(layer_norm_op());
+  ops.add(layer_norm_grad_op());
   ops.add(linear_cross_entropy_op());
   ops.add(linear_cross_entropy_grad_op());
   ops.add(matmul_op());
