@@ -28,6 +28,8 @@ def op_library(name, srcs, hdrs, simd_srcs = [], simd_hdrs = [], simd_deps = [],
             name = name + "_simd",
             srcs = simd_srcs,
             hdrs = simd_hdrs,
+            # Nobody reads errno or traps; heeding them would keep loops with a square root or a choice scalar.
+            copts = ["-fno-math-errno", "-fno-trapping-math"],
             deps = simd_deps + ["//base:parallel"],
             visibility = ["//visibility:private"],
         )
