@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Reads what `bazel build` says and shows one line that is overwritten, on a terminal only; what went wrong comes in full.
+"""Reads what `bazel build` says; shows one line that is overwritten, on a terminal only, and errors in full.
 
 Usage: (bazel build ... 2>&1; echo "exit=$?") | build_progress.py WHAT
 The last line, exit=N, is Bazel's own status, which becomes this program's.
@@ -8,7 +8,8 @@ import re
 import sys
 
 STEP = re.compile(r"^\[([\d,]+) / ([\d,]+)\]")
-CHATTER = re.compile(r"^(Loading:|Analyzing:|INFO:|DEBUG:|Starting local Bazel|Target .* up-to-date:|  bazel-bin/|\s*$|\$ )")
+CHATTER = re.compile(
+    r"^(Loading:|Analyzing:|INFO:|DEBUG:|    currently |Starting local Bazel|Target .* up-to-date:|  bazel-bin/|\s*$|\$ )")
 WAITING = re.compile(r"^Another command .* is running")
 
 

@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 # clang knows none of these.
-GCC_ONLY = {"-fno-canonical-system-headers", "-Wunused-but-set-parameter", "-Wno-free-nonheap-object", "-fno-gnu-unique",
+GCC_ONLY = {"-fno-canonical-system-headers", "-fno-gnu-unique",
+            "-Wunused-but-set-parameter", "-Wno-free-nonheap-object",
             "-Wno-maybe-uninitialized", "-Wno-restrict", "-Wno-stringop-overflow", "-Wno-stringop-overread"}
 
 

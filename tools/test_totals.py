@@ -118,7 +118,8 @@ def add_unbuilt(totals, events, ran):
     seen = set(ran)
     for event in events:
         key = event.get("id", {})
-        label = (key.get("targetCompleted") or key.get("unconfiguredLabel") or key.get("configuredLabel") or {}).get("label")
+        kinds = ("targetCompleted", "unconfiguredLabel", "configuredLabel")
+        label = next((key[kind].get("label") for kind in kinds if kind in key), None)
         if not label or label in seen:
             continue
         aborted = event.get("aborted")
