@@ -3,6 +3,7 @@
 #include "ops/activation/activation.h"
 #include "ops/add/add.h"
 #include "ops/attention/attention.h"
+#include "ops/batch_norm/batch_norm.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/dropout/dropout.h"
 #include "ops/embedding/embedding.h"
@@ -11,6 +12,8 @@
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
 #include "ops/optimizer/optimizer.h"
+#include "ops/pack/pack.h"
+#include "ops/pool2d/pool2d.h"
 #include "ops/reduce/reduce.h"
 #include "ops/softmax_cross_entropy/softmax_cross_entropy.h"
 
@@ -23,6 +26,10 @@ OpSet all_ops() {
   ops.add(add_into_op());
   ops.add(attention_op());
   ops.add(attention_grad_op());
+  ops.add(batch_norm_op());
+  ops.add(batch_norm_grad_op());
+  ops.add(batch_norm_inference_op());
+  ops.add(batch_norm_update_statistics_op());
   ops.add(clip_scale_op());
   ops.add(conv2d_op());
   ops.add(conv2d_grad_input_op());
@@ -33,6 +40,8 @@ OpSet all_ops() {
   ops.add(fill_op());
   ops.add(gelu_op());
   ops.add(gelu_grad_op());
+  ops.add(global_avg_pool2d_op());
+  ops.add(global_avg_pool2d_grad_op());
   ops.add(layer_norm_op());
   ops.add(layer_norm_grad_op());
   ops.add(linear_cross_entropy_op());
@@ -40,6 +49,9 @@ OpSet all_ops() {
   ops.add(matmul_op());
   ops.add(matmul_grad_input_op());
   ops.add(matmul_grad_weight_op());
+  ops.add(max_pool2d_op());
+  ops.add(max_pool2d_grad_op());
+  ops.add(pack_op());
   ops.add(position_grad_op());
   ops.add(relu_op());
   ops.add(relu_grad_op());

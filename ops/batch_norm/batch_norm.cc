@@ -1,0 +1,108 @@
+#include "ops/batch_norm/batch_norm.h"
+
+#include "graph/autodiff.h"
+#include "ops/batch_norm/batch_norm_kernels.h"
+#include "ops/batch_norm/batch_norm_shape.h"
+#include "ops/op_rules.h"
+
+namespace tidemark::ops {
+namespace {
+
+// Declared cost of one element.
+constexpr double kForwardFlops = 8;
+constexpr double kGradientFlops = 13;
+constexpr double kInferenceFlops = 4;
+constexpr double kUpdateFlops = 12;
+
+double elements(const OpCall& call, size_t i) { return static_cast<double>(call.input(i).shape.elements()); }
+
+class BatchNorm : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm"; }
+
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    const ValueType statistics{DType::f32, batch_norm_shape(call).statistics()};
+    return {{.type = call.input(0)}, {.type = statistics, .suffix = "mean"}, {.type = statistics, .suffix = "rstd"}};
+  }
+
+  void gradient(GradientContext& context) const override {
+    const Attributes& forward = context.forward().attributes;
+    const bool relu = forward.boolean_or("relu", false);
+    const ValueId gamma_sum = context.needs_gradient(1) ? context.accumulator(1) : ValueId();
+    const ValueId beta_sum = context.needs_gradient(2) ? context.accumulator(2) : ValueId();
+    const std::vector<ValueId> gradients =
+        context.emit("batch_norm_grad", "grad",
+                     {context.output_gradient(0), context.input(0), context.input(1), context.output(1),
+                      context.output(2), relu ? context.output(0) : ValueId(), gamma_sum, beta_sum},
+                     {{"group", forward.integer("group")}, {"relu", relu}});
+    if (context.needs_gradient(0)) context.add_gradient(0, gradients[0]);
+    give(context, 1, gamma_sum, gradients[1]);
+    give(context, 2, beta_sum, gradients[2]);
+  }
+
+  Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kForwardFlops * elements(call, 0)); }
+
+ private:
+  static void give(GradientContext& context, size_t i, ValueId sum, ValueId gradient) {
+    if (!context.needs_gradient(i)) return;
+    if (sum.valid()) {
+      context.set_accumulated(i, gradient);
+    } else {
+      context.add_gradient(i, gradient);
+    }
+  }
+};
+
+class BatchNormGrad : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_grad"; }
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    const ValueType per_channel{DType::f32, {batch_norm_grad_shape(call).channels}};
+    return {{.type = call.input(1), .may_share = {0}},
+            {.type = per_channel, .suffix = "dgamma", .category = Category::gradients, .overwrites = 6},
+            {.type = per_channel, .suffix = "dbeta", .category = Category::gradients, .overwrites = 7}};
+  }
+  Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kGradientFlops * elements(call, 1)); }
+};
+
+class BatchNormInference : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_inference"; }
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    batch_norm_inference_shape(call);
+    return {{.type = call.input(0), .may_share = {0}}};
+  }
+  Cost cost(const OpCall& call) const override {
+    return operand_cost(*this, call, kInferenceFlops * elements(call, 0));
+  }
+};
+
+class BatchNormUpdateStatistics : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_update_statistics"; }
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    batch_norm_update_shape(call);
+    const Category category = Category::statistics;
+    return {{.type = call.input(2), .suffix = "running_mean", .category = category, .overwrites = 2},
+            {.type = call.input(3), .suffix = "running_var", .category = category, .overwrites = 3},
+            {.type = call.input(4), .suffix = "counter", .category = category, .overwrites = 4}};
+  }
+  Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kUpdateFlops * elements(call, 0)); }
+  bool may_run_twice() const override { return false; }
+};
+
+}  // namespace
+
+OpDefinition batch_norm_op() { return {std::make_unique<BatchNorm>(), batch_norm_kernels()}; }
+
+OpDefinition batch_norm_grad_op() { return {std::make_unique<BatchNormGrad>(), batch_norm_grad_kernels()}; }
+
+OpDefinition batch_norm_inference_op() {
+  return {std::make_unique<BatchNormInference>(), batch_norm_inference_kernels()};
+}
+
+OpDefinition batch_norm_update_statistics_op() {
+  return {std::make_unique<BatchNormUpdateStatistics>(), batch_norm_update_statistics_kernels()};
+}
+
+}  // namespace tidemark::ops

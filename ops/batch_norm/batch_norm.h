@@ -1,0 +1,27 @@
+// Batch normalization over fixed groups of samples, so that the statistics do not hang on the micro-batch.
+//
+//   batch_norm(x [B,..,C], gamma [C], beta [C]) {group, eps, relu = false} -> y, mean f32[G,C], rstd f32[G,C]
+//     G = ceil(B / group): `group` consecutive samples share one mean and one rstd = 1 / sqrt(variance + eps) a channel
+//     (biased variance); the last group may be smaller. With relu, y is max(0, normalized).
+//   batch_norm_grad(dy, x, gamma, mean, rstd, y?, acc_dgamma?, acc_dbeta?) {group, relu = false} -> dx, dgamma, dbeta
+//     y is needed with relu alone. dx may share dy.
+//   batch_norm_update_statistics(mean [G,C], rstd, running_mean [C], running_var [C], counter i32[1])
+//       {momentum, eps, count, last_count = count} -> running_mean', running_var', counter'
+//     Once a group, in order: running += momentum * (of the group - running), with the unbiased variance (as PyTorch),
+//     counter += 1. count: values a channel in a full group (samples x height x width); last_count: in the last one.
+//     Must run exactly once for each batch_norm of a step.
+//   batch_norm_inference(x, gamma, beta, running_mean, running_var) {eps, relu = false} -> y      y may share x
+//
+// All sums run in an order that hangs on C and the size of a group alone: Note [Chunks of a group] in group_chunks.h.
+#pragma once
+
+#include "ops/op_definition.h"
+
+namespace tidemark::ops {
+
+OpDefinition batch_norm_op();
+OpDefinition batch_norm_grad_op();
+OpDefinition batch_norm_inference_op();
+OpDefinition batch_norm_update_statistics_op();
+
+}  // namespace tidemark::ops
