@@ -42,16 +42,26 @@ inline void store_first(float* to, VecF v, int64_t count) {
 inline VecF spread(float x) { return VecF{} + x; }
 inline VecF maximum(VecF a, VecF b) { return a > b ? a : b; }
 
-// Lane 0 first, then lane 1 and so on: the order is the same at every call.
-inline float sum_of_lanes(VecF v) {
-  float sum = v[0];
-  for (int64_t i = 1; i < kLanes; ++i) sum += v[i];
-  return sum;
+// Lane i of the result is lane i ^ distance.
+template <int Distance>
+inline VecF swap_lanes(VecF v) {
+  VecI from;
+  for (int32_t i = 0; i < kLanes; ++i) from[i] = i ^ Distance;
+  return __builtin_shuffle(v, from);
 }
+
+// Halves onto halves: the order is the same at every call, and the chain of additions is short.
+template <int Distance = kLanes / 2>
+inline float sum_of_lanes(VecF v) {
+  v += swap_lanes<Distance>(v);
+  if constexpr (Distance > 1) return sum_of_lanes<Distance / 2>(v);
+  return v[0];
+}
+template <int Distance = kLanes / 2>
 inline float maximum_of_lanes(VecF v) {
-  float most = v[0];
-  for (int64_t i = 1; i < kLanes; ++i) most = v[i] > most ? v[i] : most;
-  return most;
+  v = maximum(v, swap_lanes<Distance>(v));
+  if constexpr (Distance > 1) return maximum_of_lanes<Distance / 2>(v);
+  return v[0];
 }
 
 inline int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
