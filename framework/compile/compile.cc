@@ -105,7 +105,7 @@ class BodyCompiler {
       return Tensor{v.name, v.type, v.category, v.scope, body.offset_of_value[v.id.index()]};
     };
     for (const Value& value : body.graph.values())
-      if (!value.producer.valid() && !value.overwrites.valid() && value.scope != Scope::run &&
+      if (value.external() && value.scope != Scope::run &&
           body.offset_of_value[value.id.index()] >= 0)
         body.externals.push_back(tensor(value));
     for (ValueId id : body.graph.results()) body.results.push_back(tensor(body.graph.value(id)));

@@ -48,7 +48,7 @@ class LivenessFinder {
     Storage& storage = storages_[root];
     if (storage.begin < 0) {
       storage.root = root;
-      storage.begin = graph_.value(root).producer.valid() ? step : 0;
+      storage.begin = graph_.value(root).external() ? 0 : step;
     }
     storage.end = std::max(storage.end, step + 1);
   }

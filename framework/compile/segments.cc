@@ -40,8 +40,7 @@ Segment place_segment(const std::vector<BodySpec>& bodies, Scope scope, bool onl
   for (const BodySpec& body : bodies) {
     if (only_shared && !body.shares_step_segment) continue;
     for (const Value& value : body.graph.values()) {
-      const bool external = !value.producer.valid() && !value.overwrites.valid();
-      if (external && value.scope == scope) place_value(segment, value, body.name, alignment, guard_bytes);
+      if (value.external() && value.scope == scope) place_value(segment, value, body.name, alignment, guard_bytes);
     }
   }
   return segment;

@@ -31,12 +31,13 @@ ValueId batch_norm(ModelBuilder& builder, ValueId x, bool relu, const ModelReque
                       {{"eps", kNormEps}, {"relu", relu}});
   const auto outputs = builder.node("batch_norm", "normalise", {x, p.scale, p.shift},
                                     {{"eps", kNormEps}, {"relu", relu}, {"group", request.norm_batch}});
+  const int64_t positions = shape[1] * shape[2];
+  const int64_t in_last_group = shape[0] % request.norm_batch == 0 ? request.norm_batch : shape[0] % request.norm_batch;
   builder.node("batch_norm_update_statistics", "statistics", {outputs[1], outputs[2], p.mean, p.variance, p.counter},
                {{"eps", kNormEps},
                 {"momentum", kNormMomentum},
-                {"group", request.norm_batch},
-                {"batch", shape[0]},
-                {"positions", shape[1] * shape[2]}});
+                {"count", request.norm_batch * positions},
+                {"last_count", in_last_group * positions}});
   return outputs[0];
 }
 

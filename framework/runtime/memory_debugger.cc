@@ -76,7 +76,7 @@ void MemoryDebugger::body_begins(const compile::Body& body) {
   std::vector<Range> loaded;  // externals hold their bytes already
   for (const Value& value : body.graph.values()) {
     const int buffer = body.buffer_of_value[value.id.index()];
-    if (value.producer.valid() || value.overwrites.valid() || buffer < 0) continue;
+    if (!value.external() || buffer < 0) continue;
     const Range range = range_of(body, buffer);
     take(range.begin, range.end, value.name, buffer);
     fill(arena_ + range.begin, arena_ + range.begin + body.guard_bytes, kGuardPattern);

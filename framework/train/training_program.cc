@@ -74,7 +74,7 @@ class GraphMaker {
     builder.result(result.outputs.loss);
     if (result.outputs.correct) builder.result(*result.outputs.correct);
     for (const Value& value : builder.graph().values())
-      if (value.category == Category::weights && !value.producer.valid() && value.version == 0)
+      if (value.category == Category::weights && value.external())
         result.parameters.push_back(value.id);
     out_.initializers.insert(builder.initializers().begin(), builder.initializers().end());
     return result;

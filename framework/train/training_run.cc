@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
 #include "framework/runtime/memory_debugger.h"
@@ -31,8 +31,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug)
     : planned_(planned),
       device_(device),
-      arena_(device, planned.program->arena_bytes, {.growth = growth}),
-      best_loss_(std::numeric_limits<double>::infinity()) {
+      arena_(device, planned.program->arena_bytes, {.growth = growth}) {
   arena_.ensure(planned.program->arena_bytes);
   if (debug) debugger_ = std::make_unique<runtime::MemoryDebugger>(*planned.program, arena_.data());
   executor_ = std::make_unique<runtime::Executor>(*planned.program, arena_.data(), debugger_.get());
@@ -94,10 +93,10 @@ bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
     if (report.eval->accuracy) text += fmt::format(" accuracy {:.2f}%", 100 * *report.eval->accuracy);
     options.progress->note(text + fmt::format(" over {} samples", report.eval->samples));
   }
-  if (options.after_evaluation) options.after_evaluation(*report.eval);
-  rounds_without_better_ = report.eval->loss < best_loss_ ? 0 : rounds_without_better_ + 1;
-  best_loss_ = std::min(best_loss_, report.eval->loss);
-  report.stopped_early = options.early_stop > 0 && rounds_without_better_ >= options.early_stop;
+  early_stop_.rounds_without_better =
+      report.eval->loss < early_stop_.best_loss ? 0 : early_stop_.rounds_without_better + 1;
+  early_stop_.best_loss = std::min(early_stop_.best_loss, report.eval->loss);
+  report.stopped_early = options.early_stop > 0 && early_stop_.rounds_without_better >= options.early_stop;
   return !report.stopped_early;
 }
 
@@ -114,6 +113,7 @@ RunReport TrainingRun::run(const RunOptions& options) {
     one_step(loader, options, report);
     if (trainer_->steps_done() - report.first_step == kWarmupSteps) calls_at_warmup = device_.alloc_calls();
     if (evaluation_is_due(options.eval_every) && !asked_to_stop() && !evaluate(options, report)) break;
+    if (options.at_step_boundary) options.at_step_boundary();
   }
   report.interrupted = asked_to_stop() && trainer_->steps_done() < planned_.total_steps;
   report.steps = trainer_->steps_done();

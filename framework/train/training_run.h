@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,20 +32,26 @@ struct RunReport {
   bool interrupted = false;        // asked to stop
 };
 
+// What early stopping carries from evaluation to evaluation.
+struct EarlyStopState {
+  double best_loss = std::numeric_limits<double>::infinity();
+  int64_t rounds_without_better = 0;
+};
+
 struct RunOptions {
   int64_t eval_every = 0;   // steps; 0: at the end of every epoch
   int64_t early_stop = 0;   // evaluations without a lower loss; 0: off
   Progress* progress = nullptr;
   const std::atomic<bool>* stop = nullptr;  // set by a signal handler: end after the step in hand
-  // Called after every step, on the training thread: metrics, checkpoints. `position` is where the next batch begins.
+  // Called on the training thread: after a step, and after the evaluation that may follow it (checkpoints: position() is
+  // then where the next batch begins).
   std::function<void(const StepResult&, double seconds, const data::HostBatch& batch)> after_step;
-  std::function<void(const EvalResult&)> after_evaluation;
+  std::function<void()> at_step_boundary;
 };
 
 class TrainingRun {
  public:
-  // Takes the planned bytes from the device; observer may be nullptr (memory.debug passes a MemoryDebugger factory).
-  // Throws Error(out_of_memory) if the device refuses them. Both references must outlive the run.
+  // Takes the planned bytes from the device. debug: memory.debug, for a program compiled with guards. Throws Error(out_of_memory) if the device refuses them. Both references must outlive the run.
   TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug);
   ~TrainingRun();
 
@@ -56,6 +63,8 @@ class TrainingRun {
   // Where the loader begins; set after a resume, before run().
   void set_position(data::SamplerPosition position) { position_ = position; }
   data::SamplerPosition position() const { return position_; }
+  void set_early_stop(EarlyStopState state) { early_stop_ = state; }
+  const EarlyStopState& early_stop() const { return early_stop_; }
 
   // Trains until total_steps, an early stop, or a request to stop. Throws Error(data) naming step and tensor if the loss
   // or a parameter is not a number.
@@ -75,8 +84,7 @@ class TrainingRun {
   std::unique_ptr<runtime::Executor> executor_;
   std::unique_ptr<Trainer> trainer_;
   data::SamplerPosition position_;
-  double best_loss_;
-  int64_t rounds_without_better_ = 0;
+  EarlyStopState early_stop_;
 };
 
 }  // namespace tidemark::train
