@@ -1,9 +1,9 @@
 // oneDNN primitives as kernels need them: made once, run many times on pointers of the arena, with a fixed thread
 // count.
 //
-// Nothing here allocates when it runs. oneDNN itself makes 6 to 8 small heap allocations in every execution (its
-// argument table and verbose bookkeeping), and its older "gemm:jit" matmul, which small or unaligned shapes get, a
-// packing buffer.
+// Nothing here allocates when it runs. oneDNN 2.6.3 itself makes 5 to 7 small heap allocations in every execution of a
+// primitive, 260 to 350 bytes in all, freed before it returns (matmul, convolution and reorder on AVX-512; counted under
+// a wrapped malloc). Its older "gemm:jit" implementations, chosen on CPUs below AVX-512, also allocate packing buffers.
 #pragma once
 
 #include <cstddef>
