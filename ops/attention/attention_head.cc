@@ -107,21 +107,26 @@ void multiply_by_transposed(const AttentionHead& head, const BlockPair& pair, co
   });
 }
 
-// scores[0, keys) := exp(scale * (score - max)), with the sum; what is not seen becomes 0, up to whole vectors.
 struct RowSum {
   float maximum, sum;
 };
+
+// scores[0, end) := exp(scale * (score - maximum)), 0 from `seen` on; end is a multiple of kLanes.
 RowSum exponentials(float* scores, int64_t seen, int64_t end, float scale) {
-  for (int64_t j = seen; j < end; ++j) scores[j] = -std::numeric_limits<float>::infinity();
-  VecF most = load(scores);
-  for (int64_t j = kLanes; j < end; j += kLanes) most = maximum(most, load(scores + j));
+  constexpr float kUnseen = -std::numeric_limits<float>::infinity();
+  const int64_t whole = seen / kLanes * kLanes;
+  VecF most = spread(kUnseen);
+  for (int64_t j = 0; j < whole; j += kLanes) most = maximum(most, load(scores + j));
+  for (int64_t j = whole; j < end; j += kLanes) most = maximum(most, keep_first(load(scores + j), seen - j, kUnseen));
   const float maximum = maximum_of_lanes(most);
   VecF sum = {};
-  for (int64_t j = 0; j < end; j += kLanes) {
-    const VecF e = exp((load(scores + j) - maximum) * scale);
+  const auto replace = [&](int64_t j, VecF score) {
+    const VecF e = exp((score - maximum) * scale);
     store(scores + j, e);
     sum += e;
-  }
+  };
+  for (int64_t j = 0; j < whole; j += kLanes) replace(j, load(scores + j));
+  for (int64_t j = whole; j < end; j += kLanes) replace(j, keep_first(load(scores + j), seen - j, kUnseen));
   return {maximum, sum_of_lanes(sum)};
 }
 
@@ -203,11 +208,11 @@ float dot(const float* a, const float* b, int64_t count) {
 void probabilities_of_row(const AttentionHead& head, int64_t seen, int64_t end, float lse, float delta, float* scores,
                           float* dprobabilities) {
   for (int64_t j = 0; j < end; j += kLanes) {
-    const VecF p = exp(load(scores + j) * head.scale - lse);
+    const VecF p = keep_first(exp(load(scores + j) * head.scale - lse), seen - j, 0.0f);
+    const VecF ds = p * (load(dprobabilities + j) - delta) * head.scale;
     store(scores + j, p);
-    store(dprobabilities + j, p * (load(dprobabilities + j) - delta) * head.scale);
+    store(dprobabilities + j, ds);
   }
-  for (int64_t j = seen; j < end; ++j) scores[j] = dprobabilities[j] = 0.0f;
 }
 
 void scores_of_pair(const AttentionHead& head, const BlockPair& pair, const float* lse, const BackwardScratch& s) {

@@ -151,14 +151,14 @@ class Attention : public ::testing::TestWithParam<Case> {};
 TEST_P(Attention, MatchesReferenceAndHasItsGradient) {
   const Case& c = GetParam();
   testing::check_op_case(attention_ops(),
-                {.name = c.name,
-                 .op = "attention",
-                 .attributes = c.attributes(),
-                 .inputs = {{.type = c.qkv(), .stddev = c.stddev}},
-                 .reference = [&](const Attributes&, const auto& in) { return forward(c, in[0].data); },
-                 .tolerance = 1e-5 * c.stddev * c.stddev,
-                 .check_gradient = c.length * c.channels() <= 256,
-                 .flops = c.scores() * c.heads * (4.0 * c.head_dim + 4)});
+                         {.name = c.name,
+                          .op = "attention",
+                          .attributes = c.attributes(),
+                          .inputs = {{.type = c.qkv(), .stddev = c.stddev}},
+                          .reference = [&](const Attributes&, const auto& in) { return forward(c, in[0].data); },
+                          .tolerance = 1e-5 * c.stddev * c.stddev,
+                          .check_gradient = c.length * c.channels() <= 256,
+                          .flops = c.scores() * c.heads * (4.0 * c.head_dim + 4)});
 }
 
 // Every element of the gradient against its formula in double; the difference quotients above vouch for the formula.
@@ -166,20 +166,21 @@ TEST_P(Attention, GradientMatchesReference) {
   const Case& c = GetParam();
   const std::vector<double> qkv = drawn(c.qkv().shape.elements(), c.stddev);
   const std::vector<Reference> saved = forward(c, qkv);
-  testing::check_op_case(attention_ops(), {.name = c.name,
-                                  .op = "attention_grad",
-                                  .attributes = c.attributes(),
-                                  .inputs = {{.type = c.qkv(), .values = qkv},
-                                             {.type = c.out(), .values = as_floats(saved[0].data)},
-                                             {.type = c.lse(), .values = as_floats(saved[1].data)},
-                                             {.type = c.out()}},
-                                  .reference =
-                                      [&](const Attributes&, const auto& in) {
-                                        return std::vector<Reference>{{c.qkv(), backward(c, in[0].data, in[3].data)}};
-                                      },
-                                  .tolerance = 3e-5 * c.stddev * c.stddev,
-                                  .check_gradient = false,
-                                  .flops = c.scores() * c.heads * (10.0 * c.head_dim + 6)});
+  testing::check_op_case(attention_ops(),
+                         {.name = c.name,
+                          .op = "attention_grad",
+                          .attributes = c.attributes(),
+                          .inputs = {{.type = c.qkv(), .values = qkv},
+                                     {.type = c.out(), .values = as_floats(saved[0].data)},
+                                     {.type = c.lse(), .values = as_floats(saved[1].data)},
+                                     {.type = c.out()}},
+                          .reference =
+                              [&](const Attributes&, const auto& in) {
+                                return std::vector<Reference>{{c.qkv(), backward(c, in[0].data, in[3].data)}};
+                              },
+                          .tolerance = 3e-5 * c.stddev * c.stddev,
+                          .check_gradient = false,
+                          .flops = c.scores() * c.heads * (10.0 * c.head_dim + 6)});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Attention,

@@ -40,6 +40,15 @@ inline void store_first(float* to, VecF v, int64_t count) {
 }
 
 inline VecF spread(float x) { return VecF{} + x; }
+
+// Lanes below `count` (any number) from v, the others `filler`. In registers: storing fillers and loading the vector
+// right after would wait for the stores.
+inline VecF keep_first(VecF v, int64_t count, float filler) {
+  VecI lane;
+  for (int32_t i = 0; i < kLanes; ++i) lane[i] = i;
+  return lane < static_cast<int32_t>(count) ? v : spread(filler);
+}
+
 inline VecF maximum(VecF a, VecF b) { return a > b ? a : b; }
 
 // Lane i of the result is lane i ^ distance.
