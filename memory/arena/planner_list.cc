@@ -2,12 +2,13 @@
 #include "base/error.h"
 #include "memory/arena/greedy_planner.h"
 #include "memory/arena/offset_planner.h"
+#include "memory/arena/portfolio_planner.h"
 
 namespace tidemark::memory {
 
 std::vector<std::unique_ptr<OffsetPlanner>> all_offset_planners() {
   std::vector<std::unique_ptr<OffsetPlanner>> list;
-  list.push_back(std::make_unique<GreedyPlanner>("portfolio", GreedyOrder::size, FitRule::first));
+  list.push_back(std::make_unique<PortfolioPlanner>());
   list.push_back(std::make_unique<GreedyPlanner>("size_first_fit", GreedyOrder::size, FitRule::first));
   list.push_back(std::make_unique<GreedyPlanner>("size_best_fit", GreedyOrder::size, FitRule::best));
   list.push_back(std::make_unique<GreedyPlanner>("area_first_fit", GreedyOrder::area, FitRule::first));

@@ -119,6 +119,7 @@ void fill_loads(SectionedTrace& trace) {
     for (int32_t i : ends[section]) live.end(trace.buffers[i]);
     for (int32_t i : begins[section]) live.begin(trace.buffers[i]);
     trace.load_bytes[section] = live.bytes();
+    trace.least_peak_bytes[section] = live.least_peak();
     trace.lower_bound_bytes = std::max(trace.lower_bound_bytes, live.least_peak());
   }
 }
@@ -136,6 +137,7 @@ SectionedTrace make_sections(const Trace& trace) {
   const std::vector<int32_t> sections_before = count_sections(trace, steps);
   result.section_count = sections_before.back();
   result.load_bytes.assign(result.section_count, 0);
+  result.least_peak_bytes.assign(result.section_count, 0);
   for (const Buffer& buffer : trace.buffers) {
     SectionedBuffer& sectioned = result.buffers.emplace_back();
     sectioned.bytes = buffer.bytes;

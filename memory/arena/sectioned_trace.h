@@ -39,7 +39,9 @@ struct SectionedTrace {
   std::vector<SectionSpan> spans;        // of one buffer: sorted, disjoint, not touching
   // Padded live bytes of each section, the largest member of an alias group only.
   std::vector<int64_t> load_bytes;
-  // No plan has a lower peak: the fullest section with its topmost buffer unpadded, or the top of a fixed buffer.
+  // The same with the topmost buffer unpadded at best: what each section alone needs.
+  std::vector<int64_t> least_peak_bytes;
+  // No plan has a lower peak: the largest of least_peak_bytes, or the top of a fixed buffer.
   int64_t lower_bound_bytes = 0;
 
   std::span<const SectionSpan> spans_of(const SectionedBuffer& buffer) const {

@@ -1,0 +1,20 @@
+// Parts of a trace that no buffer connects in time: each can be planned on its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/arena/sectioned_trace.h"
+
+namespace tidemark::memory {
+
+struct Component {
+  SectionSpan sections;
+  std::vector<int32_t> buffers;
+  int64_t lower_bound_bytes = 0;  // of this part alone
+  int64_t peak_bytes = 0;         // of the best offsets so far
+};
+
+std::vector<Component> split_in_time(const SectionedTrace& trace);
+
+}  // namespace tidemark::memory

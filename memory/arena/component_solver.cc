@@ -1,0 +1,120 @@
+#include "memory/arena/component_solver.h"
+
+#include <algorithm>
+
+#include "memory/arena/greedy_placement.h"
+#include "memory/arena/hot_core.h"
+
+namespace tidemark::memory {
+namespace {
+
+// Above this the tables of the exact search no longer fit the caches, and its first dive alone costs a second.
+constexpr size_t kLargestExact = 3000;
+constexpr int64_t kFirstSlice = 100'000;
+constexpr int64_t kSliceGrowth = 4;
+
+}  // namespace
+
+ComponentSolver::ComponentSolver(const SectionedTrace& trace, const OffsetPlannerOptions& options)
+    : trace_(trace), options_(options), components_(split_in_time(trace)), offsets_(trace.buffers.size(), -1) {
+  lower_bound_bytes_ = trace.lower_bound_bytes;
+}
+
+int64_t ComponentSolver::peak_bytes() const {
+  int64_t peak = 0;
+  for (const Component& component : components_) peak = std::max(peak, component.peak_bytes);
+  return peak;
+}
+
+void ComponentSolver::keep(Component& component, const std::vector<int64_t>& offsets, const std::string& name) {
+  int64_t peak = 0;
+  for (int32_t i : component.buffers) peak = std::max(peak, offsets[i] + trace_.buffers[i].bytes);
+  if (component.peak_bytes != 0 && peak >= component.peak_bytes) return;
+  for (int32_t i : component.buffers) offsets_[i] = offsets[i];
+  component.peak_bytes = peak;
+  found_by_ = name;
+}
+
+void ComponentSolver::greedy_pass(GreedyOrder order, FitRule rule, const std::string& name) {
+  GreedyPlacement placement(trace_);
+  placement.place_all(greedy_order(trace_, order), rule);
+  for (Component& component : components_) keep(component, placement.offsets(), name);
+  work_ += static_cast<int64_t>(trace_.buffers.size());
+}
+
+bool ComponentSolver::is_large(const Component& component) const { return component.buffers.size() > kLargestExact; }
+
+void ComponentSolver::minimize() {
+  std::vector<Component*> order;
+  for (Component& component : components_) order.push_back(&component);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Component* a, const Component* b) { return a->lower_bound_bytes > b->lower_bound_bytes; });
+  for (Component* component : order) {
+    if (component->peak_bytes <= lower_bound_bytes_) continue;
+    if (is_large(*component)) {
+      improve_around_core(*component, lower_bound_bytes_, work_left());
+    } else {
+      improve_exactly(*component);
+    }
+    lower_bound_bytes_ = std::max(lower_bound_bytes_, component->lower_bound_bytes);
+  }
+}
+
+bool ComponentSolver::fit_into(int64_t capacity_bytes) {
+  for (Component& component : components_) {
+    if (component.peak_bytes <= capacity_bytes) continue;
+    if (is_large(component)) {
+      improve_around_core(component, capacity_bytes, work_left());
+      continue;
+    }
+    ExactPacker packer(trace_, component.buffers, capacity_bytes);
+    if (attempt(component, packer, capacity_bytes, work_left()) == SearchVerdict::impossible) {
+      lower_bound_bytes_ = std::max(lower_bound_bytes_, component.lower_bound_bytes);
+      return false;
+    }
+  }
+  return true;
+}
+
+// Alternates between the lower bound, where most real traces have a plan, and bisection, with growing shares of work.
+void ComponentSolver::improve_exactly(Component& component) {
+  ExactPacker packer(trace_, component.buffers, component.peak_bytes);
+  for (int64_t slice = kFirstSlice; work_left() > 0; slice *= kSliceGrowth) {
+    const int64_t target = std::max(lower_bound_bytes_, component.lower_bound_bytes);
+    if (component.peak_bytes <= target) return;
+    if (attempt(component, packer, target, slice) == SearchVerdict::found) return;
+    bisect(component, packer, slice / kSliceGrowth);
+  }
+}
+
+void ComponentSolver::bisect(Component& component, ExactPacker& packer, int64_t slice) {
+  int64_t low = std::max(lower_bound_bytes_, component.lower_bound_bytes);
+  while (low < component.peak_bytes && work_left() > 0) {
+    const int64_t capacity = low + (component.peak_bytes - 1 - low) / 2;
+    if (attempt(component, packer, capacity, slice) == SearchVerdict::found) continue;
+    low = packer.next_capacity(capacity);
+  }
+}
+
+SearchVerdict ComponentSolver::attempt(Component& component, ExactPacker& packer, int64_t capacity_bytes,
+                                       int64_t work_limit) {
+  const auto result = packer.pack(capacity_bytes, options_.seed + attempts_++, std::min(work_limit, work_left()));
+  work_ += result.work + 1;
+  if (result.verdict == SearchVerdict::found) {
+    std::vector<int64_t> offsets = offsets_;
+    for (size_t i = 0; i < result.offsets.size(); ++i) offsets[packer.buffers()[i]] = result.offsets[i];
+    keep(component, offsets, "exact");
+  }
+  if (result.verdict == SearchVerdict::impossible) {
+    component.lower_bound_bytes = std::max(component.lower_bound_bytes, packer.next_capacity(capacity_bytes));
+  }
+  return result.verdict;
+}
+
+void ComponentSolver::improve_around_core(Component& component, int64_t target_bytes, int64_t work_limit) {
+  const CorePlan plan = plan_around_core(trace_, component, target_bytes, options_.seed, work_limit);
+  work_ += plan.work;
+  if (!plan.offsets.empty()) keep(component, plan.offsets, "core");
+}
+
+}  // namespace tidemark::memory

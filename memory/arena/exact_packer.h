@@ -1,0 +1,46 @@
+// The exact search on (a part of) a sectioned trace: bytes in, bytes out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "memory/arena/search/packing.h"
+#include "memory/arena/search/valley_search.h"
+#include "memory/arena/sectioned_trace.h"
+
+namespace tidemark::memory {
+
+class ExactPacker {
+ public:
+  struct Result {
+    SearchVerdict verdict = SearchVerdict::stopped;  // impossible only if it is true of the bytes themselves
+    std::vector<int64_t> offsets;                    // parallel to buffers(); only if found
+    int64_t work = 0;
+  };
+
+  // The buffers of `trace` that are named; alias groups are taken as ordinary buffers. Both arguments must outlive it.
+  // `largest_capacity_bytes` is the most that pack() will be asked for: it decides about the unit.
+  ExactPacker(const SectionedTrace& trace, std::vector<int32_t> buffers, int64_t largest_capacity_bytes);
+
+  Result pack(int64_t capacity_bytes, uint64_t seed, int64_t work_limit);
+
+  // The least larger capacity that could make a difference to pack().
+  int64_t next_capacity(int64_t capacity_bytes) const;
+
+  const std::vector<int32_t>& buffers() const { return buffers_; }
+
+ private:
+  void choose_unit(int64_t largest_capacity_bytes);
+  void fill_packing();
+
+  const SectionedTrace& trace_;
+  std::vector<int32_t> buffers_;  // in the order of packing_.items
+  int64_t unit_bytes_ = 1;
+  bool rounded_ = false;  // the unit does not divide every size: found is true, impossible is not
+  bool proofs_hold_ = true;
+  Packing packing_;
+  std::unique_ptr<ValleySearch> search_;
+};
+
+}  // namespace tidemark::memory

@@ -1,0 +1,95 @@
+#include "memory/arena/portfolio_planner.h"
+
+#include <algorithm>
+
+#include "memory/arena/alias_merge.h"
+#include "memory/arena/capacity_check.h"
+#include "memory/arena/component_solver.h"
+
+// Note [Portfolio]
+// Cheapest first, and each step only where the ones before were not good enough:
+//   1. equal members of alias groups are merged (alias_merge.h), the trace is cut where no buffer is live
+//   (component.h);
+//   2. greedy passes in several orders;
+//   3. per part the exact search (search/valley_search.h) at the lower bound and by bisection, with growing shares of
+//      work, or for large parts the exact search on the hot core (hot_core.h).
+// The bound is the fullest section, raised whenever the search proves a capacity impossible. A plan that meets it ends
+// the work. Proofs by search are dropped where alias groups were merged: the merged trace is a restriction.
+
+namespace tidemark::memory {
+namespace {
+
+struct Pass {
+  GreedyOrder order;
+  FitRule rule;
+  const char* name;
+};
+
+constexpr Pass kPasses[] = {
+    {GreedyOrder::size, FitRule::first, "size_first_fit"},
+    {GreedyOrder::contention, FitRule::first, "contention_first_fit"},
+    {GreedyOrder::size, FitRule::best, "size_best_fit"},
+    {GreedyOrder::area, FitRule::first, "area_first_fit"},
+    {GreedyOrder::lifetime, FitRule::first, "lifetime_first_fit"},
+    {GreedyOrder::begin, FitRule::best, "begin_best_fit"},
+};
+// One pass decides many easy cases; more of them would cost as much as the search that follows.
+constexpr size_t kFitPasses = 1;
+constexpr size_t kLargeTrace = 5000;
+
+void greedy_passes(ComponentSolver& solver, size_t passes, int64_t good_enough_bytes) {
+  for (size_t i = 0; i < passes; ++i) {
+    solver.greedy_pass(kPasses[i].order, kPasses[i].rule, kPasses[i].name);
+    if (solver.peak_bytes() <= good_enough_bytes) return;
+  }
+}
+
+OffsetPlan make_plan(const MergedTrace& merged, const ComponentSolver& solver, int64_t bound_without_search) {
+  OffsetPlan plan;
+  for (int32_t index : merged.merged_index) plan.offsets.push_back(solver.offsets()[index]);
+  plan.peak_bytes = solver.peak_bytes();
+  plan.lower_bound_bytes = merged.has_alias ? bound_without_search : solver.lower_bound_bytes();
+  plan.proven_optimal = plan.peak_bytes == plan.lower_bound_bytes;
+  plan.work = solver.work();
+  plan.planner = solver.found_by();
+  return plan;
+}
+
+}  // namespace
+
+OffsetPlan PortfolioPlanner::minimize(const Trace& trace, const OffsetPlannerOptions& options) const {
+  validate(trace);
+  const SectionedTrace sections = make_sections(trace);
+  const MergedTrace merged = merge_alias_groups(sections);
+  ComponentSolver solver(merged.sections, options);
+  const bool large = trace.buffers.size() > kLargeTrace;
+  greedy_passes(solver, large ? 1 : std::size(kPasses), sections.lower_bound_bytes);
+  solver.minimize();
+  return make_plan(merged, solver, sections.lower_bound_bytes);
+}
+
+FitResult PortfolioPlanner::fit(const Trace& trace, int64_t capacity_bytes, const OffsetPlannerOptions& options) const {
+  validate(trace);
+  check_capacity(trace, capacity_bytes);
+  const SectionedTrace sections = make_sections(trace);
+  FitResult result;
+  result.plan.lower_bound_bytes = sections.lower_bound_bytes;
+  if (sections.lower_bound_bytes > capacity_bytes) {
+    result.fit = Fit::impossible;
+    return result;
+  }
+  const MergedTrace merged = merge_alias_groups(sections);
+  ComponentSolver solver(merged.sections, options);
+  greedy_passes(solver, kFitPasses, capacity_bytes);
+  const bool possible = solver.fit_into(capacity_bytes);
+  result.plan = make_plan(merged, solver, sections.lower_bound_bytes);
+  if (result.plan.peak_bytes <= capacity_bytes) {
+    result.fit = Fit::fits;
+    return result;
+  }
+  result.fit = possible || merged.has_alias ? Fit::unknown : Fit::impossible;
+  result.plan.offsets.clear();
+  return result;
+}
+
+}  // namespace tidemark::memory

@@ -1,0 +1,169 @@
+#include "memory/arena/search/valley_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "memory/arena/search/descent.inc"
+#include "memory/arena/search/skyline.inc"
+
+namespace tidemark::TM_ISA_NAMESPACE {
+namespace {
+
+using memory::SearchResult;
+using memory::SearchVerdict;
+
+// What is tried first where several items can stand on a floor.
+enum class RankRule { area, lifetime, size, contention, short_lifetime, root_area };
+
+struct Dive {
+  RankRule rule;
+  bool flush, lowest_valley, use_weights;
+  int64_t fail_limit;
+  double noise;
+};
+
+constexpr Dive kFirstDives[] = {
+    {RankRule::size, false, false, false, 10, 0},        {RankRule::lifetime, true, false, false, 10, 0},
+    {RankRule::root_area, false, false, false, 25, 0},   {RankRule::contention, true, false, false, 60, 0},
+    {RankRule::lifetime, false, false, false, 220, 0},   {RankRule::lifetime, false, false, true, 200, 0.5},
+    {RankRule::lifetime, true, true, false, 260, 0},     {RankRule::lifetime, false, false, true, 200, 0.5},
+    {RankRule::contention, false, false, false, 700, 0},
+};
+constexpr int kFirstDiveCount = std::size(kFirstDives);
+constexpr int64_t kRestartFails = 100;
+
+int64_t luby(int64_t i) {
+  while (true) {
+    int64_t power = 1;
+    while (power < i + 1) power *= 2;
+    if (power == i + 1) return power / 2;
+    i -= power / 2 - 1;
+  }
+}
+
+template <class Key>
+class RestartingSearch : public memory::ValleySearch {
+ public:
+  explicit RestartingSearch(const Packing& packing)
+      : packing_(packing), skyline_(packing), learned_(packing.section_count) {
+    load_.assign(packing.section_count, 0);
+    for (const PackingItem& item : packing.items) {
+      for (const SectionSpan& span : item.spans) {
+        for (int32_t s = span.begin; s < span.end; ++s) load_[s] += item.size;
+      }
+    }
+  }
+
+  SearchResult run(const std::vector<int32_t>& largest_offsets, uint64_t seed, int64_t work_limit) override {
+    SearchResult result;
+    const int64_t work_before = skyline_.work();
+    int32_t capacity = 0;
+    for (size_t i = 0; i < packing_.items.size(); ++i) {
+      capacity = std::max(capacity, largest_offsets[i] + packing_.items[i].size);
+    }
+    if (!skyline_.reset(capacity, largest_offsets)) {
+      result.verdict = SearchVerdict::impossible;
+    } else {
+      result.verdict = restart_until_done(seed, work_before + work_limit);
+    }
+    if (result.verdict == SearchVerdict::found) {
+      for (size_t i = 0; i < packing_.items.size(); ++i) result.offsets.push_back(skyline_.result(i));
+    }
+    result.work = skyline_.work() - work_before;
+    return result;
+  }
+
+ private:
+  SearchVerdict restart_until_done(uint64_t seed, int64_t work_limit) {
+    SmallRandom random(seed);
+    Descent<Key> descent(packing_, skyline_, random);
+    std::fill(learned_.begin(), learned_.end(), 0.0f);
+    for (int64_t round = 0; skyline_.work() < work_limit; ++round) {
+      const Dive dive = next_dive(round, random);
+      set_ranks(dive.rule, descent.rank());
+      set_weights(dive.use_weights, descent.weight());
+      DescentSettings settings;
+      settings.noise = dive.noise;
+      settings.flush_bonus = dive.flush ? 1.0 : 0.0;
+      settings.lowest_valley = dive.lowest_valley;
+      settings.fail_limit = dive.fail_limit;
+      const std::vector<float> before = descent.weight();
+      const Outcome outcome = descent.run(settings, work_limit);
+      if (outcome == Outcome::solved) return SearchVerdict::found;
+      if (outcome == Outcome::failed) return SearchVerdict::impossible;
+      for (size_t s = 0; s < before.size(); ++s) learned_[s] += descent.weight()[s] - before[s];
+      if (descent.failed_states().size() > kStateLimit) descent.failed_states().clear();
+    }
+    return SearchVerdict::stopped;
+  }
+
+  Dive next_dive(int64_t round, SmallRandom& random) const {
+    if (round < kFirstDiveCount) return kFirstDives[round];
+    constexpr RankRule kRules[] = {RankRule::lifetime, RankRule::lifetime,  RankRule::size,       RankRule::size,
+                                   RankRule::area,     RankRule::root_area, RankRule::contention, RankRule::contention};
+    Dive dive;
+    dive.rule = kRules[random.below(8)];
+    dive.flush = random.below(2) != 0;
+    dive.noise = 0.6 + 0.9 * random.unit();
+    dive.lowest_valley = random.below(3) == 0;
+    dive.use_weights = random.below(2) != 0;
+    dive.fail_limit = kRestartFails * luby(round - kFirstDiveCount + 1);
+    return dive;
+  }
+
+  void set_weights(bool use, std::vector<float>& weight) {
+    for (size_t s = 0; s < weight.size(); ++s) weight[s] = use ? 1 + learned_[s] : 1;
+    if (!use) return;
+    for (float& learned : learned_) learned *= 0.98f;
+  }
+
+  void set_ranks(RankRule rule, std::vector<double>& rank) const {
+    for (size_t i = 0; i < packing_.items.size(); ++i) rank[i] = rank_of(rule, packing_.items[i]);
+  }
+
+  double rank_of(RankRule rule, const PackingItem& item) const {
+    double length = 0;
+    for (const SectionSpan& span : item.spans) length += span.end - span.begin;
+    const double size = item.size;
+    switch (rule) {
+      case RankRule::area:
+        return length * size;
+      case RankRule::lifetime:
+        return length * 1e6 + size;
+      case RankRule::size:
+        return size;
+      case RankRule::short_lifetime:
+        return 1 / (length * 1e6 + size);
+      case RankRule::root_area:
+        return std::sqrt(size) * length;
+      case RankRule::contention:
+        return fullest(item) * 1e9 + length * 1e5 + size;
+    }
+    return 0;
+  }
+
+  double fullest(const PackingItem& item) const {
+    int64_t fullest = 0;
+    for (const SectionSpan& span : item.spans) {
+      for (int32_t s = span.begin; s < span.end; ++s) fullest = std::max(fullest, load_[s]);
+    }
+    return static_cast<double>(fullest);
+  }
+
+  static constexpr size_t kStateLimit = size_t{1} << 22;
+
+  const Packing& packing_;
+  Skyline<Key> skyline_;
+  std::vector<int64_t> load_;
+  std::vector<float> learned_;
+};
+
+}  // namespace
+
+std::unique_ptr<memory::ValleySearch> make_valley_search(const Packing& packing, int32_t largest_capacity) {
+  // Half the bytes a key, twice the keys a vector.
+  if (largest_capacity < Skyline<int16_t>::kPlaced) return std::make_unique<RestartingSearch<int16_t>>(packing);
+  return std::make_unique<RestartingSearch<int32_t>>(packing);
+}
+
+}  // namespace tidemark::TM_ISA_NAMESPACE
