@@ -46,7 +46,7 @@ void MemorySection::fields(Fields& f) {
 }
 
 void MetricsSection::fields(Fields& f) {
-  f.text("listen", listen, "HOST:PORT that serves Prometheus metrics; empty: none. IPv6 hosts in brackets.");
+  f.text("listen", listen, "HOST:PORT that serves Prometheus metrics; empty: none.");
 }
 
 void CheckpointSection::fields(Fields& f) {

@@ -183,7 +183,7 @@ TEST(LoadConfig, AddressDeviceCheckpointAndHeadroomAreChecked) {
     EXPECT_THAT(faults(head + "metrics: {listen: " + wrong + "}\n"), ElementsAre(HasSubstr("must be HOST:PORT")))
         << wrong;
   }
-  EXPECT_THAT(faults(head + "metrics: {listen: '[::1]:9464'}\n"), ElementsAre());
+  EXPECT_THAT(faults(head + "metrics: {listen: 'localhost:9464'}\n"), ElementsAre());
   for (const char* wrong : {"gpu", "cuda", "cuda:x", "'sim:'", "'sim:?size=1'"}) {
     EXPECT_THAT(faults(head + "device: " + wrong + "\n"), ElementsAre(HasSubstr("must be auto, cpu"))) << wrong;
   }
