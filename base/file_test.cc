@@ -90,6 +90,7 @@ TEST(FileReplacement, DeathBeforeRenameLeavesTheOldFileAndTheNextWriterRecovers)
 TEST(FileReplacement, FullDeviceIsAnErrorThatNamesTheFile) {
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
   const std::string path = path_of("full");
+  std::filesystem::remove(path);
   std::filesystem::remove(path + ".partial");
   std::filesystem::create_symlink("/dev/full", path + ".partial");
   EXPECT_EQ(io_error([&] { replace_file(path, "x"); }), "cannot write '" + path + ".partial': No space left on device");

@@ -1,5 +1,8 @@
 #include "device/host_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "base/file.h"
@@ -70,6 +73,19 @@ TEST(HostMemory, AddressSpaceThatIsNotThereIsAnError) {
     EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
     EXPECT_NE(std::string(e.what()).find("no address range of 1024.0 TiB: Cannot allocate memory"), std::string::npos)
         << e.what();
+  }
+}
+
+// Else the kernel could merge a neighbour's mapping with the range, and its pages would be measured as ours or not at
+// all.
+TEST(HostMemory, NoOtherMappingCanLieNextToARange) {
+  HostMemory memory;
+  const VirtualRange range = memory.reserve(4 * kMiB);
+  const int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  for (std::byte* neighbour : {range.data() - page_bytes, range.data() + range.bytes()}) {
+    EXPECT_EQ(mmap(neighbour, static_cast<size_t>(page_bytes), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+              MAP_FAILED);
   }
 }
 
