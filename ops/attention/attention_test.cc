@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <ostream>
 
 #include "base/error.h"
@@ -191,6 +192,30 @@ INSTANTIATE_TEST_SUITE_P(All, Attention,
                                            Case{"all keys, two blocks", 1, 77, 1, 18, false},
                                            Case{"large scores", 1, 70, 1, 8, true, 6}),
                          [](const auto& info) { return "Case" + std::to_string(info.index); });
+
+std::vector<float> output_with(int threads, const Case& c, const std::vector<float>& qkv) {
+  const OpSet ops = attention_ops();
+  const std::optional<ValueType> types[] = {c.qkv()};
+  const Attributes attributes = c.attributes();
+  const auto choice = ops.choose_kernel("attention", KernelDevice::cpu, {{attributes, types}, threads});
+  std::vector<float> out(c.out().shape.elements()), lse(c.lse().shape.elements());
+  std::vector<std::byte> workspace(choice.kernel->workspace_bytes() + 64);
+  void* aligned = workspace.data();
+  size_t space = workspace.size();
+  std::align(64, space - 64, aligned, space);
+  const void* inputs[] = {qkv.data()};
+  void* outputs[] = {out.data(), lse.data()};
+  choice.kernel->run({.inputs = inputs, .outputs = outputs, .workspace = static_cast<std::byte*>(aligned)});
+  return out;
+}
+
+TEST(Attention, SameBitsWithAnyNumberOfThreads) {
+  const Case c{"threads", 2, 70, 3, 7};
+  const std::vector<double> drawn_qkv = drawn(c.qkv().shape.elements(), 1);
+  const std::vector<float> qkv(drawn_qkv.begin(), drawn_qkv.end());
+  const std::vector<float> one = output_with(1, c, qkv);
+  for (const int threads : {2, 4, 9}) EXPECT_EQ(output_with(threads, c, qkv), one) << threads;
+}
 
 TEST(Attention, RefusesShapesThatDoNotFit) {
   const OpSet ops = attention_ops();

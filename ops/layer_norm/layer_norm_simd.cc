@@ -70,7 +70,7 @@ void layer_norm_grad_row(const ops::LayerNormGradRows& rows, int64_t i, float* d
   const float mean = rows.mean[i], rstd = rows.rstd[i];
   LaneSums dy_gamma_sum, product_sum;
   for_each_vector(channels, [&](int64_t c, int64_t lanes) {
-    const VecF normalized = layer_norm_normalized(load_lanes(rows.x + at + c, lanes, mean), mean, rstd);
+    const VecF normalized = layer_norm_normalized(load_lanes(rows.x + at + c, lanes), mean, rstd);
     const VecF dy = load_lanes(rows.dy + at + c, lanes);
     const VecF dy_gamma = dy * load_lanes(rows.gamma + c, lanes);
     dy_gamma_sum.add(c, dy_gamma);
