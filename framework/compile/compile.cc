@@ -24,10 +24,10 @@ class BodyCompiler {
     body.graph = std::move(spec.graph);
     body.shares_step_segment = spec.shares_step_segment;
     order_updates(body.graph);
-    const LoweredNodes lowered = lower(body.graph, ops_, options_.device, options_.threads);
     verify(body.graph, ops_.table());
-    Liveness liveness = find_liveness(body.graph, ops_.table(), lowered,
-                                      {options_.alignment, guard_bytes(), spec.shares_step_segment});
+    const LoweredNodes lowered = lower(body.graph, ops_, options_.device, options_.threads);
+    Liveness liveness =
+        find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), spec.shares_step_segment});
     place(body, std::move(liveness));
     emit_instructions(body, lowered);
     list_tensors(body);

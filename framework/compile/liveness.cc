@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/error.h"
 
 namespace tidemark::compile {
 namespace {
@@ -19,8 +18,8 @@ struct Storage {
 
 class LivenessFinder {
  public:
-  LivenessFinder(const Graph& graph, const OpTable& ops, const LoweredNodes& lowered, const LivenessOptions& options)
-      : graph_(graph), ops_(ops), lowered_(lowered), options_(options) {}
+  LivenessFinder(const Graph& graph, const LoweredNodes& lowered, const LivenessOptions& options)
+      : graph_(graph), lowered_(lowered), options_(options) {}
 
   Liveness run() {
     find_ranges();
@@ -64,11 +63,6 @@ class LivenessFinder {
     for (ValueId v : graph_.results()) touch(v, last);
   }
 
-  std::vector<OutputSpec> specs(const Node& node) const {
-    const auto types = input_types(graph_, node);
-    return ops_.find(node.op).outputs({node.attributes, types});
-  }
-
   Storage* shareable_input(const Node& node, size_t input, int64_t step, int64_t bytes) {
     const ValueId id = node.inputs.at(input);
     if (!id.valid()) return nullptr;
@@ -83,7 +77,7 @@ class LivenessFinder {
     int64_t groups = 0;
     for (size_t i = 0; i < graph_.order().size(); ++i) {
       const Node& node = graph_.node(graph_.order()[i]);
-      const auto outputs = specs(node);
+      const auto& outputs = lowered_.at(node.id).outputs;
       for (size_t o = 0; o < outputs.size(); ++o) {
         const Value& value = graph_.value(node.outputs[o]);
         if (value.overwrites.valid() || is_placed(value)) continue;
@@ -132,7 +126,6 @@ class LivenessFinder {
   }
 
   const Graph& graph_;
-  const OpTable& ops_;
   const LoweredNodes& lowered_;
   const LivenessOptions& options_;
   std::map<ValueId, Storage> storages_;
@@ -140,9 +133,8 @@ class LivenessFinder {
 
 }  // namespace
 
-Liveness find_liveness(const Graph& graph, const OpTable& ops, const LoweredNodes& lowered,
-                       const LivenessOptions& options) {
-  return LivenessFinder(graph, ops, lowered, options).run();
+Liveness find_liveness(const Graph& graph, const LoweredNodes& lowered, const LivenessOptions& options) {
+  return LivenessFinder(graph, lowered, options).run();
 }
 
 }  // namespace tidemark::compile

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/compile/lowering.h"
-#include "graph/op.h"
+#include "graph/graph.h"
 #include "memory/trace/trace.h"
 
 namespace tidemark::compile {
@@ -27,6 +27,6 @@ struct Liveness {
 // Storage = a value and all versions that overwrite it. It lives from its first producer (external: from the start) to its
 // last reader (results: to the end). An output that may share an input's bytes shares its alias group if that input dies
 // at this node; every storage shares with at most one predecessor and one successor.
-Liveness find_liveness(const Graph& graph, const OpTable& ops, const LoweredNodes& lowered, const LivenessOptions& options);
+Liveness find_liveness(const Graph& graph, const LoweredNodes& lowered, const LivenessOptions& options);
 
 }  // namespace tidemark::compile

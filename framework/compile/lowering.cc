@@ -29,6 +29,10 @@ NodeId add_pack_node(Graph& graph, NodeId reader, const ops::PackedInput& packed
   return id;
 }
 
+std::vector<OutputSpec> pack_outputs(const ops::PackedInput& packed) {
+  return {{.type = {DType::u8, Shape{packed.bytes}}, .suffix = "", .category = Category::packed, .overwrites = {}, .may_share = {}}};
+}
+
 }  // namespace
 
 LoweredNodes lower(Graph& graph, const ops::OpSet& ops, ops::KernelDevice device, int threads) {
@@ -45,13 +49,14 @@ LoweredNodes lower(Graph& graph, const ops::OpSet& ops, ops::KernelDevice device
       }
     }();
     std::shared_ptr<const ops::Kernel> kernel = std::move(choice.kernel);
+    auto outputs = ops.table().find(graph.node(id).op).outputs({graph.node(id).attributes, types});
     const auto packed = kernel->packed_inputs();
     for (size_t which = 0; which < packed.size(); ++which) {
       const NodeId pack = add_pack_node(graph, id, packed[which]);
-      lowered[pack] = {kernel, choice.name + ":pack", static_cast<int>(which)};
+      lowered[pack] = {kernel, choice.name + ":pack", static_cast<int>(which), pack_outputs(packed[which])};
       order.push_back(pack);
     }
-    lowered[id] = {kernel, choice.name, -1};
+    lowered[id] = {kernel, choice.name, -1, std::move(outputs)};
     order.push_back(id);
   }
   graph.set_order(std::move(order));
