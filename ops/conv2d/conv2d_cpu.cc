@@ -1,9 +1,15 @@
 // Note [Convolution layouts]
 // Images are NHWC throughout; weights are in the layout that oneDNN asks for ("any"). On AVX-512 that gives its brgemm
-// kernel forward and its direct ones backward, at 190 to 300 GFLOP/s a core for 16 to 64 channels (Zen 5, peak 250 as
-// measured with large matrices, more with small ones), 1x1 and strided included; the first layer's single channel runs
-// at 57 to 108. Each direction has its own layout, so each packs for itself. The weight gradient comes out packed and
-// is reordered from the workspace.
+// kernel forward and its direct ones backward. GFLOP/s of one Zen 5 core at 32 samples (conv2d_bench, oneDNN 2.6.3, 30
+// November 2026; dnnl_sgemm of large matrices: 250), forward / input gradient / weight gradient:
+//   1 -> 16, 28 x 28, 3x3              77 / 14 / 168 (nobody wants the gradient of the images)
+//   16 -> 16, 28 x 28, 3x3            186 / 233 / 259
+//   16 -> 32, 28 x 28, 3x3 stride 2   203 / 218 / 222; 1x1 stride 2: 157 / 99 / 165
+//   32 -> 32, 14 x 14, 3x3            246 / 243 / 255
+//   32 -> 64, 14 x 14, 3x3 stride 2   243 / 217 / 199; 1x1 stride 2: 178 / 179 / 205
+//   64 -> 64, 7 x 7, 3x3              273 / 256 / 282
+// Each direction has its own layout, so each packs for itself. The weight gradient comes out packed and is reordered
+// from the workspace.
 #include "ops/conv2d/conv2d_kernels.h"
 #include "ops/conv2d/conv2d_shape.h"
 #include "ops/onednn/primitive.h"
@@ -55,12 +61,13 @@ class Conv2dKernel : public Kernel {
  public:
   explicit Conv2dKernel(int threads) : threads_(threads) {}
   int64_t workspace_bytes() const override { return workspace_bytes_; }
-  bool can_be_refused() const override { return true; }
+  bool can_be_refused() const override { return can_be_refused_; }
 
  protected:
   const int threads_;
   onednn::Device device_;
   int64_t workspace_bytes_ = 0;
+  bool can_be_refused_ = false;
 };
 
 // Forward and input gradient read packed weights (unless oneDNN takes them as they are).
@@ -105,6 +112,7 @@ class ForwardOneDnn : public PackedWeightKernel {
     if (has_bias_) arguments.push_back({DNNL_ARG_BIAS, problem.bias});
     primitive_ = BoundPrimitive(device_, dnnl::convolution_forward(desc), arguments);
     set_layout(problem, desc.weights_desc(), desc.scratchpad_desc());
+    can_be_refused_ = onednn::allocates_buffers(desc.impl_info_str());
   }
 
   void run(const KernelArgs& args) const override {
@@ -136,6 +144,7 @@ class GradInputOneDnn : public PackedWeightKernel {
                                  {DNNL_ARG_DIFF_SRC, problem.x},
                                  {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}});
     set_layout(problem, desc.weights_desc(), desc.scratchpad_desc());
+    can_be_refused_ = onednn::allocates_buffers(desc.impl_info_str());
   }
 
   void run(const KernelArgs& args) const override {
@@ -172,6 +181,7 @@ class GradWeightOneDnn : public Conv2dKernel {
       unpack_scratchpad_ = book.add(unpack_.scratchpad_bytes);
     }
     workspace_bytes_ = book.bytes();
+    can_be_refused_ = onednn::allocates_buffers(desc.impl_info_str());
   }
 
   void run(const KernelArgs& args) const override {

@@ -1,14 +1,16 @@
 // Note [Weight layouts]
-// GFLOP/s of one Zen 5 core (peak 250) with oneDNN 2.6.3 at 256 rows, weights not in cache, K -> N:
-//                         W stored [N,K]: y / dx / dw     W stored [K,N]: y / dx / dw
-//   768 -> 2304                  234 / 222 / 244                 243 / 231 / 241
-//   768 -> 768                   242 / 249 / 251                 249 / 238 / 246
-//   768 -> 3072                  236 / 219 / 246                 217 / 236 / 241
-//   3072 -> 768                  241 / 220 / 242                 228 / 238 / 249
-// (dw with a row of 3072 through Note [Page-strided rows]; without, 210.) So [K,N] is a little faster for 768 -> 2304
-// and 3072 -> 768, and the two are equal for 768 -> 3072. oneDNN copies a transposed matrix into panels as it goes, and
-// reads a plain one in place: a plain one is faster as long as its panels stay in the cache, that is with short
-// reductions. oneDNN's own dnnl_sgemm reaches 240 to 250 nearly everywhere, but allocates up to 7 MB inside every call.
+// GFLOP/s of one Zen 5 core with oneDNN 2.6.3 at 256 rows, weights not in cache, K -> N (matmul_bench, one thread,
+// 30 November 2026; dnnl_sgemm of 2048 x 2048 x 2048 reached 250 beside it):
+//                   W stored [N,K]: y / dx / dw, dw + acc     W stored [K,N]: y / dx / dw, dw + acc
+//   768 -> 2304         224 / 202 / 240, 187                      230 / 228 / 235, 187
+//   768 -> 768          230 / 244 / 242, 189                      242 / 227 / 241, 190
+//   768 -> 3072         231 / 199 / 239, 188                      212 / 227 / 222, 178
+//   3072 -> 768         235 / 210 / 222, 177                      201 / 229 / 242, 189
+// So [K,N] is 4 % faster for 768 -> 2304, and the layouts are equal for the rest. oneDNN copies a transposed matrix
+// into panels as it goes and reads a plain one in place, which is slower with long reductions; Note [Page-strided rows]
+// in gemm.cc is about the worst case. Accumulation loses a fifth at 256 rows and 5 % at 1024: the sums are read one row
+// of a tile at a time, and neither touching nor prefetching them before helps. dnnl_sgemm reaches 240 to 250 nearly
+// everywhere, with accumulation too, but allocates up to 7 MB inside every call, outside the arena.
 #include "base/parallel.h"
 #include "ops/activation/activation_simd.h"
 #include "ops/matmul/matmul_kernels.h"
@@ -28,7 +30,7 @@ class GemmKernel : public Kernel {
  public:
   GemmKernel(const GemmShape& shape, int threads) : gemm_(shape, threads) {}
   int64_t workspace_bytes() const override { return gemm_.workspace_bytes(); }
-  bool can_be_refused() const override { return true; }
+  bool can_be_refused() const override { return onednn::allocates_buffers(gemm_.implementation()); }
 
  protected:
   const Gemm gemm_;

@@ -67,6 +67,13 @@ TEST(Gemm, PacksRowsOfWholePages) {
   check_gemm({.m = 256, .n = 1024, .k = 24, .a_transposed = true}, false);
 }
 
+TEST(Primitive, OlderImplementationsAllocate) {
+  EXPECT_TRUE(allocates_buffers("gemm:jit"));
+  EXPECT_TRUE(allocates_buffers("x64:gemm:jit"));
+  EXPECT_FALSE(allocates_buffers("brg:avx512_core"));
+  EXPECT_FALSE(allocates_buffers("brgemm:avx512_core"));
+}
+
 TEST(Gemm, ShapeThatOneDnnRefusesThrows) { EXPECT_THROW(Gemm({.m = -1, .n = 2, .k = 3}, 1), dnnl::error); }
 
 }  // namespace

@@ -21,6 +21,12 @@ dnnl::memory::desc plain_desc(const std::vector<int64_t>& dims, dnnl::memory::fo
   return {dims, dnnl::memory::data_type::f32, tag};
 }
 
+bool allocates_buffers(std::string_view implementation) {
+  // "gemm:jit" and "x64:gemm:jit", not "brgemm:avx512_core".
+  const size_t at = implementation.find("gemm:");
+  return at != std::string_view::npos && (at == 0 || implementation[at - 1] == ':');
+}
+
 BoundPrimitive::BoundPrimitive(const Device& device, const dnnl::primitive& primitive,
                                const std::vector<Argument>& arguments)
     : primitive_(primitive), stream_(device.stream) {

@@ -2,8 +2,9 @@
 // count.
 //
 // Nothing here allocates when it runs. oneDNN 2.6.3 itself makes 5 to 7 small heap allocations in every execution of a
-// primitive, 260 to 350 bytes in all, freed before it returns (matmul, convolution and reorder on AVX-512; counted under
-// a wrapped malloc). Its older "gemm:jit" implementations, chosen on CPUs below AVX-512, also allocate packing buffers.
+// primitive, 260 to 350 bytes in all, freed before it returns (matmul, convolution and reorder on AVX-512; counted
+// under a wrapped malloc). That they could fail is not planned for. Its older "gemm" implementations, chosen on CPUs
+// below AVX-512, also allocate packing buffers of megabytes: allocates_buffers().
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/kernel.h"
@@ -42,6 +44,9 @@ dnnl::primitive_attr strict_attributes();
 
 dnnl::memory::desc plain_desc(const std::vector<int64_t>& dims, dnnl::memory::format_tag tag);
 
+// Whether oneDNN's implementation of this name (impl_info_str) gets buffers while it runs, and so can be refused.
+bool allocates_buffers(std::string_view implementation);
+
 // Offsets of the pieces of a kernel's workspace, each 64-byte aligned.
 class WorkspaceBook {
  public:
@@ -68,7 +73,8 @@ class BoundPrimitive {
   BoundPrimitive(const Device& device, const dnnl::primitive& primitive, const std::vector<Argument>& arguments);
 
   bool valid() const { return !arguments_.empty(); }
-  // Where the argument lies in the next run; TM_CHECK: it is one of the arguments.
+  // Where the argument lies in the next run; TM_CHECK: it is one of the arguments. In a layout with padding (blocks
+  // that channels do not fill) oneDNN writes zeros to the padding now, to that of an input too.
   void set(int index, const void* pointer) const;
   // Error(out_of_memory) if oneDNN cannot get memory.
   void run() const;
