@@ -97,8 +97,9 @@ class LinearCrossEntropyGrad : public Op {
 
 }  // namespace
 
+// More than 128 rows gain nothing, 64 cost a tenth (every weight row is then read twice as often).
 int64_t default_chunk_rows(int64_t vocabulary) {
-  constexpr int64_t kLogitsBytes = 26'000'000, kLeast = 16, kMost = 512;
+  constexpr int64_t kLogitsBytes = 26'000'000, kLeast = 16, kMost = 128;
   const int64_t rows = kLogitsBytes / (vocabulary * static_cast<int64_t>(sizeof(float)));
   return std::clamp(rows / kLeast * kLeast, kLeast, kMost);
 }

@@ -18,7 +18,7 @@ OpDefinition linear_cross_entropy_op();
 OpDefinition linear_cross_entropy_grad_op();
 
 // Samples whose logits stand at once: a function of the shapes alone, unless the attribute chunk_rows says otherwise.
-// Chosen so that the logits take about 26 MB at most, and in [16, 512].
+// Chosen so that the logits take about 26 MB at most, and in [16, 128].
 int64_t default_chunk_rows(int64_t vocabulary);
 
 }  // namespace tidemark::ops

@@ -162,6 +162,8 @@ TEST(LinearCrossEntropy, WorkspaceOfGpt2HoldsOneChunkOfLogits) {
   const Attributes attributes{{"classes", int64_t{50257}}};
   const auto grad = ops.choose_kernel("linear_cross_entropy_grad", KernelDevice::cpu, {{attributes, types}, 2});
   EXPECT_EQ(default_chunk_rows(50304), 128);
+  EXPECT_EQ(default_chunk_rows(256), 128);
+  EXPECT_EQ(default_chunk_rows(10'000'000), 16);
   EXPECT_GT(grad.kernel->workspace_bytes(), 128 * 50257 * 4);
   EXPECT_LT(grad.kernel->workspace_bytes(), 27'000'000);
   const auto loss = ops.choose_kernel("linear_cross_entropy", KernelDevice::cpu, {{attributes, types}, 2});
