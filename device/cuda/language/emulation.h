@@ -10,6 +10,7 @@
 // threads that share no barrier.
 #pragma once
 
+#include <cmath>  // kernels take sqrtf and the like for granted
 #include <cstdint>
 #include <cstring>
 #include <functional>

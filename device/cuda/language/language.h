@@ -42,7 +42,7 @@ inline const char* launch_error() {
 #define TM_SHARED(type, name, count) type* const name = ::tidemark::emulation::shared<type>(__COUNTER__, (count))
 
 #define TM_LAUNCH(kernel, blocks, threads, stream, ...) \
-  ::tidemark::emulation::launch((blocks), (threads), [&] { kernel(__VA_ARGS__); })
+  (static_cast<void>(stream), ::tidemark::emulation::launch((blocks), (threads), [&] { kernel(__VA_ARGS__); }))
 
 namespace tidemark {
 
