@@ -20,15 +20,15 @@ enum class Split { train, eval };
 
 // One tensor of a sample; the batch tensor has the samples as its first dimension.
 struct InputField {
-  std::string name;   // "images", "labels"; "tokens", "targets"
-  ValueType sample;   // type of one sample, without the batch dimension; labels: i32[1] becomes i32[B] in the batch
+  std::string name;  // "images", "labels"; "tokens", "targets"
+  ValueType sample;  // type of one sample, without the batch dimension; labels: i32[1] becomes i32[B] in the batch
 };
 
 // What a model needs to know of the data when its graph is built.
 struct DataInfo {
   std::vector<InputField> fields;
-  int64_t classes = 0;     // labels lie in [0, classes): image classes, or the tokenizer's vocabulary
-  std::string kind;        // "fashion_mnist", "text"
+  int64_t classes = 0;  // labels lie in [0, classes): image classes, or the tokenizer's vocabulary
+  std::string kind;     // "fashion_mnist", "text"
 };
 
 class Dataset {

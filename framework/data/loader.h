@@ -19,10 +19,10 @@ struct SamplerPosition {
 
 // One global batch on the host: `samples` consecutive samples of the epoch's order (fewer in the last one of an epoch).
 struct HostBatch {
-  SamplerPosition begin;              // position of the first sample
-  SamplerPosition end;                // where the next batch begins
+  SamplerPosition begin;  // position of the first sample
+  SamplerPosition end;    // where the next batch begins
   int64_t samples = 0;
-  int64_t targets = 0;                // sum of Dataset::targets: the denominator of the loss
+  int64_t targets = 0;                         // sum of Dataset::targets: the denominator of the loss
   std::vector<std::vector<std::byte>> fields;  // by InputField, global_batch rows allocated, `samples` valid
 };
 
@@ -31,9 +31,9 @@ class Loader {
   struct Options {
     int64_t global_batch = 1;
     uint64_t seed = 1;
-    bool shuffle = true;     // false for evaluation: index order
+    bool shuffle = true;  // false for evaluation: index order
     Split split = Split::train;
-    int prefetch = 2;        // batches read ahead by one thread; all host memory is allocated by the constructor
+    int prefetch = 2;  // batches read ahead by one thread; all host memory is allocated by the constructor
   };
 
   // `dataset` must outlive the loader. Starts at `begin`.
