@@ -8,10 +8,13 @@
 namespace tidemark::memory {
 namespace {
 
+// Above this the search on the core alone is several times faster than on everything.
+constexpr size_t kLargeComponent = 600;
 // Above this the tables of the exact search no longer fit the caches, and its first dive alone costs a second.
 constexpr size_t kLargestExact = 3000;
 constexpr int64_t kFirstSlice = 100'000;
 constexpr int64_t kSliceGrowth = 4;
+constexpr int64_t kBisectShare = 16;
 
 }  // namespace
 
@@ -42,20 +45,35 @@ void ComponentSolver::greedy_pass(GreedyOrder order, FitRule rule, const std::st
   work_ += static_cast<int64_t>(trace_.buffers.size());
 }
 
-bool ComponentSolver::is_large(const Component& component) const { return component.buffers.size() > kLargestExact; }
+bool ComponentSolver::is_large(const Component& component) const { return component.buffers.size() > kLargeComponent; }
 
-void ComponentSolver::minimize() {
+std::vector<Component*> ComponentSolver::hardest_first() {
   std::vector<Component*> order;
   for (Component& component : components_) order.push_back(&component);
   std::stable_sort(order.begin(), order.end(),
                    [](const Component* a, const Component* b) { return a->lower_bound_bytes > b->lower_bound_bytes; });
-  for (Component* component : order) {
-    if (component->peak_bytes <= lower_bound_bytes_) continue;
+  return order;
+}
+
+void ComponentSolver::try_lower_bound() {
+  for (Component* component : hardest_first()) {
+    const int64_t work_limit = std::min(kFirstSlice, work_left());
+    if (component->peak_bytes <= lower_bound_bytes_ || work_limit <= 0) continue;
     if (is_large(*component)) {
-      improve_around_core(*component, lower_bound_bytes_, work_left());
+      improve_around_core(*component, lower_bound_bytes_, work_limit);
     } else {
-      improve_exactly(*component);
+      ExactPacker packer(trace_, component->buffers, lower_bound_bytes_);
+      attempt(*component, packer, lower_bound_bytes_, work_limit);
     }
+    lower_bound_bytes_ = std::max(lower_bound_bytes_, component->lower_bound_bytes);
+  }
+}
+
+void ComponentSolver::minimize() {
+  for (Component* component : hardest_first()) {
+    if (component->peak_bytes <= lower_bound_bytes_) continue;
+    if (is_large(*component)) improve_around_core(*component, lower_bound_bytes_, work_left() / 2);
+    if (component->buffers.size() <= kLargestExact) improve_exactly(*component);
     lower_bound_bytes_ = std::max(lower_bound_bytes_, component->lower_bound_bytes);
   }
 }
@@ -63,10 +81,8 @@ void ComponentSolver::minimize() {
 bool ComponentSolver::fit_into(int64_t capacity_bytes) {
   for (Component& component : components_) {
     if (component.peak_bytes <= capacity_bytes) continue;
-    if (is_large(component)) {
-      improve_around_core(component, capacity_bytes, work_left());
-      continue;
-    }
+    if (is_large(component)) improve_around_core(component, capacity_bytes, work_left() / 2);
+    if (component.peak_bytes <= capacity_bytes || component.buffers.size() > kLargestExact) continue;
     ExactPacker packer(trace_, component.buffers, capacity_bytes);
     if (attempt(component, packer, capacity_bytes, work_left()) == SearchVerdict::impossible) {
       lower_bound_bytes_ = std::max(lower_bound_bytes_, component.lower_bound_bytes);
@@ -83,7 +99,7 @@ void ComponentSolver::improve_exactly(Component& component) {
     const int64_t target = std::max(lower_bound_bytes_, component.lower_bound_bytes);
     if (component.peak_bytes <= target) return;
     if (attempt(component, packer, target, slice) == SearchVerdict::found) return;
-    bisect(component, packer, slice / kSliceGrowth);
+    bisect(component, packer, slice / kBisectShare);
   }
 }
 

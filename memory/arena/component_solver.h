@@ -21,9 +21,12 @@ class ComponentSolver {
   // One greedy pass over everything; each component keeps it if it is better there.
   void greedy_pass(GreedyOrder order, FitRule rule, const std::string& name);
 
-  // Lowers the peak of every component that is above `target_bytes`, down to it if possible; raises lower bounds by
-  // proof. The target of later components is the least peak that earlier ones were proven to need.
+  // Lowers the peak of every component that is above the lower bound, down to it if possible; raises the lower bound by
+  // proof.
   void minimize();
+
+  // Only tries the lower bound, with little work.
+  void try_lower_bound();
 
   // The same for a fixed target, without anything in between. False if some component is proven not to fit.
   bool fit_into(int64_t capacity_bytes);
@@ -36,6 +39,7 @@ class ComponentSolver {
 
  private:
   int64_t work_left() const { return options_.work_limit - work_; }
+  std::vector<Component*> hardest_first();
   bool is_large(const Component& component) const;
   void improve_exactly(Component& component);
   void bisect(Component& component, ExactPacker& packer, int64_t slice);

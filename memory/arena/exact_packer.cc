@@ -82,6 +82,13 @@ void ExactPacker::fill_packing() {
     for (const SectionSpan& span : trace_.spans_of(buffer)) item.spans.push_back(span);
   }
   packing_.section_count = compress_sections(packing_, trace_.section_count);
+  std::vector<int64_t> load(packing_.section_count, 0);
+  for (const PackingItem& item : packing_.items) {
+    for (const SectionSpan& span : item.spans) {
+      for (int32_t s = span.begin; s < span.end; ++s) load[s] += item.size;
+    }
+  }
+  for (int64_t units : load) least_capacity_bytes_ = std::max(least_capacity_bytes_, units * unit_bytes_);
 }
 
 int64_t ExactPacker::next_capacity(int64_t capacity_bytes) const {

@@ -28,6 +28,10 @@ class ExactPacker {
   // The least larger capacity that could make a difference to pack().
   int64_t next_capacity(int64_t capacity_bytes) const;
 
+  // No smaller capacity can succeed: the fullest section in the units of the search, which may be larger than its
+  // bytes.
+  int64_t least_capacity() const { return least_capacity_bytes_; }
+
   const std::vector<int32_t>& buffers() const { return buffers_; }
 
  private:
@@ -39,6 +43,7 @@ class ExactPacker {
   int64_t unit_bytes_ = 1;
   bool rounded_ = false;  // the unit does not divide every size: found is true, impossible is not
   bool proofs_hold_ = true;
+  int64_t least_capacity_bytes_ = 0;
   Packing packing_;
   std::unique_ptr<ValleySearch> search_;
 };

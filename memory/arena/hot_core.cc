@@ -68,7 +68,9 @@ class CorePlanner {
     if (core.empty() || core.size() > kLargestCore) return;
     ExactPacker packer(trace_, std::move(core), core_bytes);
     const int64_t allowed = std::min(slice, work_limit_ - best_.work);
-    const ExactPacker::Result packed = packer.pack(core_bytes, seed_, allowed);
+    // What rounding to units adds goes again when the core falls.
+    const int64_t capacity = std::max(core_bytes, packer.least_capacity());
+    const ExactPacker::Result packed = packer.pack(capacity, seed_, allowed);
     best_.work += packed.work + static_cast<int64_t>(packer.buffers().size());
     if (packed.verdict != SearchVerdict::found) return;
 

@@ -10,9 +10,11 @@
 // Cheapest first, and each step only where the ones before were not good enough:
 //   1. equal members of alias groups are merged (alias_merge.h), the trace is cut where no buffer is live
 //   (component.h);
-//   2. greedy passes in several orders;
-//   3. per part the exact search (search/valley_search.h) at the lower bound and by bisection, with growing shares of
-//      work, or for large parts the exact search on the hot core (hot_core.h).
+//   2. one greedy pass by size, then a short exact search (search/valley_search.h) at the lower bound, of large parts
+//   on
+//      the hot core only (hot_core.h): that settles most real traces;
+//   3. greedy passes in other orders;
+//   4. per part the exact search at the lower bound and by bisection, with growing shares of work.
 // The bound is the fullest section, raised whenever the search proves a capacity impossible. A plan that meets it ends
 // the work. Proofs by search are dropped where alias groups were merged: the merged trace is a restriction.
 
@@ -33,14 +35,16 @@ constexpr Pass kPasses[] = {
     {GreedyOrder::lifetime, FitRule::first, "lifetime_first_fit"},
     {GreedyOrder::begin, FitRule::best, "begin_best_fit"},
 };
-// One pass decides many easy cases; more of them would cost as much as the search that follows.
-constexpr size_t kFitPasses = 1;
+// More passes than the first cost as much as the search, which mostly needs none of them; where one pass takes tens of
+// milliseconds the search does better with that time.
 constexpr size_t kLargeTrace = 5000;
 
-void greedy_passes(ComponentSolver& solver, size_t passes, int64_t good_enough_bytes) {
-  for (size_t i = 0; i < passes; ++i) {
+void first_pass(ComponentSolver& solver) { solver.greedy_pass(kPasses[0].order, kPasses[0].rule, kPasses[0].name); }
+
+void other_passes(ComponentSolver& solver) {
+  for (size_t i = 1; i < std::size(kPasses); ++i) {
     solver.greedy_pass(kPasses[i].order, kPasses[i].rule, kPasses[i].name);
-    if (solver.peak_bytes() <= good_enough_bytes) return;
+    if (solver.peak_bytes() <= solver.lower_bound_bytes()) return;
   }
 }
 
@@ -62,9 +66,12 @@ OffsetPlan PortfolioPlanner::minimize(const Trace& trace, const OffsetPlannerOpt
   const SectionedTrace sections = make_sections(trace);
   const MergedTrace merged = merge_alias_groups(sections);
   ComponentSolver solver(merged.sections, options);
-  const bool large = trace.buffers.size() > kLargeTrace;
-  greedy_passes(solver, large ? 1 : std::size(kPasses), sections.lower_bound_bytes);
-  solver.minimize();
+  first_pass(solver);
+  solver.try_lower_bound();
+  if (solver.peak_bytes() > solver.lower_bound_bytes()) {
+    if (trace.buffers.size() <= kLargeTrace) other_passes(solver);
+    solver.minimize();
+  }
   return make_plan(merged, solver, sections.lower_bound_bytes);
 }
 
@@ -80,7 +87,7 @@ FitResult PortfolioPlanner::fit(const Trace& trace, int64_t capacity_bytes, cons
   }
   const MergedTrace merged = merge_alias_groups(sections);
   ComponentSolver solver(merged.sections, options);
-  greedy_passes(solver, kFitPasses, capacity_bytes);
+  first_pass(solver);
   const bool possible = solver.fit_into(capacity_bytes);
   result.plan = make_plan(merged, solver, sections.lower_bound_bytes);
   if (result.plan.peak_bytes <= capacity_bytes) {

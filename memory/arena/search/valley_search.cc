@@ -13,24 +13,25 @@ using memory::SearchResult;
 using memory::SearchVerdict;
 
 // What is tried first where several items can stand on a floor.
-enum class RankRule { area, lifetime, size, contention, short_lifetime, root_area };
+enum class RankRule { area, lifetime, size, contention, root_area };
 
 struct Dive {
   RankRule rule;
-  bool flush, lowest_valley, use_weights;
+  double flush_bonus;
+  bool lowest_valley, use_weights;
   int64_t fail_limit;
   double noise;
 };
 
 constexpr Dive kFirstDives[] = {
-    {RankRule::size, false, false, false, 10, 0},        {RankRule::lifetime, true, false, false, 10, 0},
-    {RankRule::root_area, false, false, false, 25, 0},   {RankRule::contention, true, false, false, 60, 0},
-    {RankRule::lifetime, false, false, false, 220, 0},   {RankRule::lifetime, false, false, true, 200, 0.5},
-    {RankRule::lifetime, true, true, false, 260, 0},     {RankRule::lifetime, false, false, true, 200, 0.5},
-    {RankRule::contention, false, false, false, 700, 0},
+    {RankRule::size, 0, false, false, 10, 0},        {RankRule::lifetime, 1, false, false, 10, 0},
+    {RankRule::root_area, 0, false, false, 25, 0},   {RankRule::contention, 1, false, false, 60, 0},
+    {RankRule::lifetime, 0, false, false, 220, 0},   {RankRule::lifetime, 0, false, true, 200, 0.5},
+    {RankRule::lifetime, 1, true, false, 260, 0},    {RankRule::lifetime, 0, false, true, 200, 0.5},
+    {RankRule::contention, 0, false, false, 700, 0},
 };
 constexpr int kFirstDiveCount = std::size(kFirstDives);
-constexpr int64_t kRestartFails = 100;
+constexpr int64_t kRestartFails = 300;
 
 int64_t luby(int64_t i) {
   while (true) {
@@ -84,7 +85,7 @@ class RestartingSearch : public memory::ValleySearch {
       set_weights(dive.use_weights, descent.weight());
       DescentSettings settings;
       settings.noise = dive.noise;
-      settings.flush_bonus = dive.flush ? 1.0 : 0.0;
+      settings.flush_bonus = dive.flush_bonus;
       settings.lowest_valley = dive.lowest_valley;
       settings.fail_limit = dive.fail_limit;
       const std::vector<float> before = descent.weight();
@@ -97,16 +98,18 @@ class RestartingSearch : public memory::ValleySearch {
     return SearchVerdict::stopped;
   }
 
+  // Large items first and tops flush with their neighbours succeed most often, the rest is for variety; much noise
+  // makes a dive lucky more often than it misleads.
   Dive next_dive(int64_t round, SmallRandom& random) const {
     if (round < kFirstDiveCount) return kFirstDives[round];
-    constexpr RankRule kRules[] = {RankRule::lifetime, RankRule::lifetime,  RankRule::size,       RankRule::size,
-                                   RankRule::area,     RankRule::root_area, RankRule::contention, RankRule::contention};
+    constexpr RankRule kRules[] = {RankRule::size, RankRule::size,       RankRule::size,       RankRule::size,
+                                   RankRule::size, RankRule::contention, RankRule::contention, RankRule::area};
     Dive dive;
     dive.rule = kRules[random.below(8)];
-    dive.flush = random.below(2) != 0;
+    dive.flush_bonus = random.below(8) != 0 ? 2 : 0;
     dive.noise = 0.6 + 0.9 * random.unit();
     dive.lowest_valley = random.below(3) == 0;
-    dive.use_weights = random.below(2) != 0;
+    dive.use_weights = random.below(16) == 0;
     dive.fail_limit = kRestartFails * luby(round - kFirstDiveCount + 1);
     return dive;
   }
@@ -132,8 +135,6 @@ class RestartingSearch : public memory::ValleySearch {
         return length * 1e6 + size;
       case RankRule::size:
         return size;
-      case RankRule::short_lifetime:
-        return 1 / (length * 1e6 + size);
       case RankRule::root_area:
         return std::sqrt(size) * length;
       case RankRule::contention:
