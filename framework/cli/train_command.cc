@@ -1,0 +1,131 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+
+#include "base/log.h"
+#include "framework/cli/commands.h"
+#include "framework/cli/lists.h"
+#include "framework/cli/options.h"
+#include "framework/cli/run_device.h"
+#include "framework/cli/train_report.h"
+#include "framework/config/print.h"
+#include "framework/train/run_checkpoints.h"
+#include "framework/train/run_metrics.h"
+#include "monitoring/exporter.h"
+#include "ops/all_ops.h"
+
+namespace tidemark::cli {
+namespace {
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+
+// The first signal ends the run after the step in hand; the second one ends the process at once.
+void request_stop(int signal) {
+  if (stop_requested.exchange(true)) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
+
+struct TrainOptions {
+  ConfigOptions config;
+  bool resume = false;
+  bool restart = false;
+};
+
+int parse(TrainOptions& options, int argc, char** argv) {
+  CLI::App app("Trains the model of a configuration", "tidemark train");
+  add_config_options(app, options.config);
+  auto* resume = app.add_flag("--resume", options.resume,
+                              "Go on from the newest checkpoint, as if never stopped; from the start if there is none");
+  app.add_flag("--restart", options.restart, "Remove the checkpoints of an earlier run first")->excludes(resume);
+  return parse_command_line(app, argc, argv);
+}
+
+// Everything between a plan that fits and the report.
+class TrainCommand {
+ public:
+  TrainCommand(const TrainOptions& options, const config::LoadedConfig& config, const train::PlannedRun& planned, RunDevice& device)
+      : options_(options),
+        config_(config.config),
+        planned_(planned),
+        run_(planned, *device.memory, config_.memory.growth, config_.memory.debug),
+        checkpoints_({config_.checkpoint.dir, config_.checkpoint.every, config_.checkpoint.keep}, config::to_yaml(config_),
+                     device.choice.name, planned, run_),
+        counters_({{"device", device.choice.name}, {"rank", "0"}}),
+        metrics_(counters_, planned, *device.memory),
+        progress_(options.config.json ? std::cerr : std::cout, isatty(options.config.json ? 2 : 1) != 0, config_.train.log_every) {}
+
+  int execute() {
+    start();
+    std::unique_ptr<monitoring::Exporter> exporter;
+    if (!config_.metrics.listen.empty())
+      exporter = std::make_unique<monitoring::Exporter>(counters_, config_.metrics.listen,
+                                                        [this] { metrics_.refresh(run_.executor()); });
+    const train::RunReport report = run_.run(run_options());
+    checkpoints_.save_now();
+    const std::string sha256 = run_.trainer().parameters_sha256();
+    if (options_.config.json) {
+      std::cout << train_json(planned_, report, sha256).dump(2) << std::endl;
+    } else {
+      print_train(planned_, report, std::cout);
+      std::cout << "parameters sha256 " << sha256 << std::endl;
+    }
+    return 0;
+  }
+
+ private:
+  // First values or a checkpoint's, and a checkpoint of where the run begins.
+  void start() {
+    if (options_.restart) checkpoints_.remove_earlier();
+    if (!options_.resume) checkpoints_.refuse_used_folder();
+    if (!options_.resume || !checkpoints_.resume()) run_.trainer().initialise(planned_.initializers);
+    checkpoints_.save_if_due();
+  }
+
+  train::RunOptions run_options() {
+    train::RunOptions options;
+    options.eval_every = config_.train.eval_every;
+    options.early_stop = config_.train.early_stop;
+    options.progress = &progress_;
+    options.stop = &stop_requested;
+    options.after_step = [this](const train::StepResult& result, double seconds, const data::HostBatch& batch) {
+      metrics_.count_step(seconds, batch.samples, batch.targets, result.loss,
+                          planned_.schedule.at(run_.trainer().steps_done() - 1));
+    };
+    options.at_step_boundary = [this] { checkpoints_.save_if_due(); };
+    return options;
+  }
+
+  const TrainOptions& options_;
+  const config::Config& config_;
+  const train::PlannedRun& planned_;
+  train::TrainingRun run_;
+  train::RunCheckpoints checkpoints_;
+  Counters counters_;
+  train::RunMetrics metrics_;
+  train::Progress progress_;
+};
+
+}  // namespace
+
+int run_train(int argc, char** argv) {
+  TrainOptions options;
+  if (const int code = parse(options, argc, argv); code >= 0) return code;
+  const config::LoadedConfig config = config::load_config(options.config.file, options.config.overrides, all_lists());
+  RunDevice device = open_device(config);
+  const ops::OpSet ops = ops::all_ops();
+  const memory::Budget budget = train::make_budget(config, *device.memory);
+  const train::PlannedRun planned = train::plan_run(config, ops, *device.memory, budget);
+  log(LogLevel::info, "planned", {{"model", planned.program->name}, {"peak_bytes", planned.planned_peak_bytes},
+                                  {"budget_bytes", planned.budget_bytes}, {"digest", planned.plan_digest}});
+  train::check_budget(planned, budget);
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  return TrainCommand(options, config, planned, device).execute();
+}
+
+}  // namespace tidemark::cli
