@@ -1,5 +1,6 @@
 #include "ops/batch_norm/batch_norm.h"
 
+#include "base/error.h"
 #include "graph/autodiff.h"
 #include "ops/batch_norm/batch_norm_kernels.h"
 #include "ops/batch_norm/batch_norm_shape.h"
@@ -26,6 +27,9 @@ class BatchNorm : public Op {
   }
 
   void gradient(GradientContext& context) const override {
+    if (context.output_gradient(1).valid() || context.output_gradient(2).valid()) {
+      throw Error(ErrorCode::config, "op 'batch_norm': its outputs 'mean' and 'rstd' have no gradient");
+    }
     const Attributes& forward = context.forward().attributes;
     const bool relu = forward.boolean_or("relu", false);
     const ValueId gamma_sum = context.needs_gradient(1) ? context.accumulator(1) : ValueId();

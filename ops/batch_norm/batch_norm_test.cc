@@ -108,6 +108,14 @@ TEST(BatchNorm, LargeMeanDoesNotCancel) {
   check_op_case(batch_norm_ops(), op_case);
 }
 
+TEST(BatchNorm, GradientOfTheStatisticsIsRefused) {
+  OpCase op_case = forward_case({4, 3}, 2, false);
+  op_case.gradient_outputs = {0, 1};
+  const std::vector<std::string> faults = op_case_faults(batch_norm_ops(), op_case);
+  ASSERT_FALSE(faults.empty());
+  EXPECT_NE(faults[0].find("'mean' and 'rstd' have no gradient"), std::string::npos) << faults[0];
+}
+
 OpCase grad_case(const Shape& x, int64_t group, bool relu, bool accumulate) {
   const Rows rows(x, group);
   const ValueType tensor{DType::f32, x}, per_channel{DType::f32, {rows.channels}};

@@ -44,7 +44,9 @@ class Matmul : public Op {
   }
 
   void gradient(GradientContext& context) const override {
-    if (!context.output_gradient(0).valid()) return;
+    if (context.forward().outputs.size() > 1 && context.output_gradient(1).valid()) {
+      throw Error(ErrorCode::config, "op 'matmul': its output 'pre' has no gradient; only the activated one has");
+    }
     const ValueId dz = pre_activation_gradient(context);
     const Attributes layout = {{"transpose_w", context.forward().attributes.boolean_or("transpose_w", true)}};
     if (context.needs_gradient(2)) emit_accumulating(context, 2, "sum_leading", "grad_bias", {dz});

@@ -194,6 +194,14 @@ void expect_refused(const char* op, const Attributes& attributes, std::vector<st
   }
 }
 
+TEST(Matmul, GradientOfThePreActivationIsRefused) {
+  OpCase op_case = matmul_case({2, 3}, {2, 4}, {2, 3, 4}, true, "gelu", false);
+  op_case.gradient_outputs = {0, 1};
+  const std::vector<std::string> faults = op_case_faults(matmul_ops(), op_case);
+  ASSERT_FALSE(faults.empty());
+  EXPECT_NE(faults[0].find("its output 'pre' has no gradient"), std::string::npos) << faults[0];
+}
+
 TEST(Matmul, RefusesWhatDoesNotFit) {
   const auto f32 = [](Shape shape) { return ValueType{DType::f32, std::move(shape)}; };
   expect_refused("matmul", {}, {f32({4, 5}), f32({3, 6})},
