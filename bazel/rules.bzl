@@ -26,7 +26,7 @@ def _with_project_flags(kwargs):
 def tm_cc_library(name, **kwargs):
     """cc_library with the project's warnings as errors. `openmp = True` compiles and links with OpenMP.
 
-    Static: a wildcard would else also build the .so that nobody links, and compile each source a second time for it.
+    Static: a wildcard would else also link a .so that nobody uses.
     """
     native.cc_library(name = name, linkstatic = True, **_with_project_flags(kwargs))
 
