@@ -1,0 +1,46 @@
+#include "memory/recompute/search/gaps.h"
+
+#include <algorithm>
+
+namespace tidemark::memory::recompute {
+
+void find_gaps(const PlanState& state, int32_t stage, std::vector<Gap>& gaps) {
+  gaps.clear();
+  const Problem& problem = state.problem();
+  const bool mixed = state.has_extra(stage);
+  const int32_t from = mixed ? stage - 1 : stage;
+  for (int32_t v = 0; v < problem.value_count(); ++v) {
+    const int32_t maker = problem.maker[v];
+    if (maker >= stage) continue;
+    const int32_t next_made = state.next_run(maker, from);
+    const int32_t next_read = state.next_read(v, from);
+    if (next_read < next_made) {
+      const int32_t last = std::max(state.latest_run(maker, stage - 1), state.last_read(v, stage - 1));
+      if (mixed || state.last_read(v, stage) < stage) gaps.push_back({v, last, next_read});
+    }
+    if (!mixed || (next_read != stage && next_made != stage)) continue;
+    const int32_t read_after = state.next_read(v, stage);
+    if (read_after < state.next_run(maker, stage)) gaps.push_back({v, stage, read_after});
+  }
+}
+
+void ExcessSums::update(const PlanState& state) {
+  const std::vector<double>& stage_bytes = state.stage_bytes();
+  bytes_.assign(stage_bytes.size() + 1, 0);
+  stages_.assign(stage_bytes.size() + 1, 0);
+  above_.clear();
+  worst_ = -1;
+  double worst_bytes = 0;
+  for (size_t t = 0; t < stage_bytes.size(); ++t) {
+    const double excess = std::max(0.0, stage_bytes[t] - state.budget_bytes());
+    bytes_[t + 1] = bytes_[t] + excess;
+    stages_[t + 1] = stages_[t] + (excess > 0);
+    if (excess <= 0) continue;
+    above_.push_back(static_cast<int32_t>(t));
+    if (excess <= worst_bytes) continue;
+    worst_bytes = excess;
+    worst_ = static_cast<int32_t>(t);
+  }
+}
+
+}  // namespace tidemark::memory::recompute

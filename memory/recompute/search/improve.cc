@@ -1,0 +1,134 @@
+#include "memory/recompute/search/improve.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tidemark::memory::recompute {
+namespace {
+
+constexpr double kStrongestNoise = 1.2;
+// Runs that a round of the improvement looks at for removal, beside those that the round itself added.
+constexpr int64_t kPrunedPerRound = 24;
+
+bool prune_runs(PlanState& state, std::vector<Run>& runs) {
+  const std::vector<double>& cost = state.problem().cost;
+  std::sort(runs.begin(), runs.end(),
+            [&](Run a, Run b) { return cost[a.step] != cost[b.step] ? cost[a.step] > cost[b.step] : a < b; });
+  bool removed = false;
+  for (Run run : runs) {
+    if (run.stage == run.step || !state.runs_at(run.step, run.stage)) continue;
+    const size_t mark = state.mark();
+    state.flip_and_settle(run);
+    if (state.fits())
+      removed = true;
+    else
+      state.undo_to(mark);
+  }
+  return removed;
+}
+
+class Improvement {
+ public:
+  Improvement(PlanState& state, Repair& repair, Random& random, const ImproveLimits& limits)
+      : state_(state), repair_(repair), random_(random), limits_(limits) {}
+
+  void run() {
+    best_ = state_.extra_runs();
+    best_cost_ = current_cost_ = state_.extra_cost();
+    state_.forget_journal();
+    const int64_t first = state_.flips();
+    int64_t last_gain = first;
+    while (best_cost_ > limits_.target_cost && state_.flips() - first < limits_.flips &&
+           state_.flips() - last_gain < limits_.idle_flips) {
+      runs_ = state_.extra_runs();
+      if (runs_.empty()) break;
+      if (round()) last_gain = state_.flips();
+    }
+    if (state_.extra_cost() > best_cost_) state_.assign(best_);
+    state_.forget_journal();
+  }
+
+ private:
+  // True if a better plan than the best so far was found.
+  bool round() {
+    const size_t mark = state_.mark();
+    destroy();
+    RepairMode mode;
+    mode.noise = kStrongestNoise * random_.unit();
+    mode.thorough = false;
+    mode.gain_at_worst_stage = random_.unit() < 0.5;
+    // Now and then a slightly dearer plan is accepted, measured from the best one.
+    const double allowed = random_.unit() < 0.15 ? std::max(current_cost_, best_cost_ * 1.03) : current_cost_;
+    mode.cost_limit = allowed + 0.3 * current_cost_;
+    const bool fits = repair_.run(mode);
+    if (fits) prune_some(mark);
+    if (!fits || state_.extra_cost() > allowed) {
+      state_.undo_to(mark);
+      return false;
+    }
+    state_.forget_journal();
+    current_cost_ = state_.extra_cost();
+    if (current_cost_ >= best_cost_) return false;
+    best_cost_ = current_cost_;
+    best_ = state_.extra_runs();
+    return true;
+  }
+
+  void destroy() {
+    const auto count = static_cast<int64_t>(runs_.size());
+    const int64_t way = random_.below(3);
+    if (way == 0) {  // some, anywhere
+      for (int64_t left = 1 + random_.below(std::min<int64_t>(count, 4)); left > 0; --left)
+        take_out(runs_[random_.below(count)]);
+    } else if (way == 1) {  // neighbours in time
+      const int64_t begin = random_.below(count);
+      const int64_t length = 1 + random_.below(std::min<int64_t>(count, 8));
+      for (int64_t i = begin; i < std::min(count, begin + length); ++i) take_out(runs_[i]);
+    } else {  // neighbours in the trace
+      const int32_t centre = runs_[random_.below(count)].step;
+      const auto width = static_cast<int32_t>(1 + random_.below(6));
+      for (Run run : runs_)
+        if (std::abs(run.step - centre) <= width) take_out(run);
+    }
+    state_.settle();
+  }
+
+  void take_out(Run run) {
+    if (state_.runs_at(run.step, run.stage)) state_.flip(run);
+  }
+
+  void prune_some(size_t mark) {
+    std::vector<Run> all = state_.extra_runs();
+    if (static_cast<int64_t>(all.size()) > kPrunedPerRound) {
+      std::vector<Run> some(state_.journal().begin() + static_cast<int64_t>(mark), state_.journal().end());
+      for (int64_t i = 0; i < kPrunedPerRound; ++i)
+        some.push_back(all[random_.below(static_cast<int64_t>(all.size()))]);
+      all.swap(some);
+    }
+    for (int i = 0; i < 3 && prune_runs(state_, all); ++i) {
+    }
+  }
+
+  PlanState& state_;
+  Repair& repair_;
+  Random& random_;
+  const ImproveLimits limits_;
+  std::vector<Run> runs_;
+  std::vector<Run> best_;
+  double best_cost_ = 0;
+  double current_cost_ = 0;
+};
+
+}  // namespace
+
+void prune(PlanState& state) {
+  std::vector<Run> runs = state.extra_runs();
+  while (prune_runs(state, runs)) {
+  }
+}
+
+void improve(PlanState& state, Repair& repair, Random& random, const ImproveLimits& limits) {
+  Improvement(state, repair, random, limits).run();
+}
+
+}  // namespace tidemark::memory::recompute

@@ -1,0 +1,24 @@
+// From a plan that fits to a cheaper one: needless runs out, then parts taken out and repaired with noise.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/recompute/search/plan_state.h"
+#include "memory/recompute/search/repair.h"
+
+namespace tidemark::memory::recompute {
+
+// Removes runs that the budget does not need, the dearest first, until none is left. The state must fit.
+void prune(PlanState& state);
+
+struct ImproveLimits {
+  double target_cost = 0;  // stops when the extra cost is not above this: proven best
+  int64_t flips = 0;       // stops after so many
+  int64_t idle_flips = 0;  // stops after so many without finding anything better
+};
+
+// The state must fit; afterwards it holds the best plan found, which is never dearer.
+void improve(PlanState& state, Repair& repair, Random& random, const ImproveLimits& limits);
+
+}  // namespace tidemark::memory::recompute

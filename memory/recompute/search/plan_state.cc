@@ -1,0 +1,309 @@
+#include "memory/recompute/search/plan_state.h"
+
+#include <algorithm>
+
+namespace tidemark::memory::recompute {
+
+PlanState::PlanState(const Problem& problem, double budget_bytes)
+    : problem_(problem),
+      budget_(budget_bytes),
+      extra_(problem.step_count),
+      local_(problem.step_count),
+      local_bytes_(problem.step_count, 0),
+      bytes_(problem.step_count, problem.fixed_bytes),
+      touched_(problem.step_count, 0),
+      local_index_(problem.value_count(), 0),
+      local_stamp_(problem.value_count(), 0) {
+  for (int32_t v = 0; v < problem_.value_count(); ++v) {
+    const int32_t made = problem_.maker[v];
+    const int32_t end = end_of_copy(v, made, kNever);
+    for (int32_t t = made + 1; t < end; ++t) bytes_[t] += problem_.bytes[v];
+  }
+  for (int32_t t = 0; t < problem_.step_count; ++t) {
+    local_bytes_[t] = local_peak(t);
+    bytes_[t] += local_bytes_[t];
+  }
+  set_budget(budget_bytes);
+}
+
+void PlanState::set_budget(double budget_bytes) {
+  budget_ = budget_bytes;
+  excess_ = 0;
+  for (double bytes : bytes_) excess_ += std::max(0.0, bytes - budget_);
+}
+
+bool PlanState::runs_at(int32_t step, int32_t stage) const {
+  const std::vector<int32_t>& stages = extra_[step];
+  return step == stage || (!stages.empty() && std::binary_search(stages.begin(), stages.end(), stage));
+}
+
+int32_t PlanState::next_run(int32_t step, int32_t stage) const {
+  if (step > stage) return step;
+  const std::vector<int32_t>& stages = extra_[step];
+  if (stages.empty()) return kNever;
+  const auto next = std::upper_bound(stages.begin(), stages.end(), stage);
+  return next == stages.end() ? kNever : *next;
+}
+
+int32_t PlanState::latest_run(int32_t step, int32_t stage) const {
+  if (step > stage) return -1;
+  const std::vector<int32_t>& stages = extra_[step];
+  if (stages.empty()) return step;
+  const auto next = std::upper_bound(stages.begin(), stages.end(), stage);
+  return next == stages.begin() ? step : *(next - 1);
+}
+
+int32_t PlanState::end_of_copy(int32_t value, int32_t made, int32_t next_made) const {
+  int32_t end = made;
+  for (int32_t reader : problem_.readers[value]) end = std::max(end, latest_run(reader, next_made - 1));
+  return end;
+}
+
+int32_t PlanState::end_of_latest(int32_t value, int32_t stage) const {
+  const int32_t maker = problem_.maker[value];
+  return end_of_copy(value, latest_run(maker, stage), next_run(maker, stage));
+}
+
+int32_t PlanState::next_read(int32_t value, int32_t stage) const {
+  int32_t next = kNever;
+  for (int32_t reader : problem_.readers[value]) next = std::min(next, next_run(reader, stage));
+  return next;
+}
+
+int32_t PlanState::last_read(int32_t value, int32_t stage) const {
+  int32_t last = -1;
+  for (int32_t reader : problem_.readers[value]) last = std::max(last, latest_run(reader, stage));
+  return last;
+}
+
+bool PlanState::goes_on(int32_t value, int32_t stage) const {
+  const int32_t next_made = next_run(problem_.maker[value], stage);
+  for (int32_t reader : problem_.readers[value])
+    if (next_run(reader, stage) < next_made) return true;
+  return false;
+}
+
+double PlanState::local_peak_of_one(int32_t stage) const {
+  double bytes = problem_.workspace_bytes[stage];
+  for (int32_t v : problem_.inputs[stage])
+    if (!goes_on(v, stage)) bytes += problem_.bytes[v];
+  for (int32_t v : problem_.outputs[stage]) {
+    bytes += problem_.bytes[v];
+    const int32_t before = problem_.predecessor[v];
+    if (before >= 0 && !goes_on(before, stage)) bytes -= std::min(problem_.bytes[v], problem_.bytes[before]);
+  }
+  return bytes;
+}
+
+void PlanState::collect_local(int32_t stage) {
+  ++stamp_;
+  local_values_.clear();
+  const auto& steps = local_[stage];
+  const auto count = static_cast<int32_t>(steps.size());
+  const auto note = [&](int32_t v, int32_t begin, int32_t last) {
+    if (local_stamp_[v] != stamp_) {
+      local_stamp_[v] = stamp_;
+      local_index_[v] = static_cast<int32_t>(local_values_.size());
+      local_values_.push_back({v, begin, last});
+    }
+    local_values_[local_index_[v]].last = last;
+  };
+  for (int32_t j = 0; j <= count; ++j) {
+    const int32_t step = j < count ? steps[j] : stage;
+    for (int32_t v : problem_.inputs[step]) note(v, -1, j);
+    for (int32_t v : problem_.outputs[step]) note(v, j, j);
+  }
+}
+
+double PlanState::local_peak(int32_t stage) {
+  if (local_[stage].empty()) return local_peak_of_one(stage);
+  collect_local(stage);
+  const std::vector<int32_t>& steps = local_[stage];
+  const auto count = static_cast<int32_t>(steps.size());
+  change_.assign(count + 2, 0.0);
+  for (const LocalValue& local : local_values_) {
+    const bool goes = goes_on(local.value, stage);
+    if (goes && local.begin < 0) continue;  // crosses the stage: in the base
+    change_[std::max(local.begin, 0)] += problem_.bytes[local.value];
+    if (!goes) change_[local.last + 1] -= problem_.bytes[local.value];
+    const int32_t before = local.begin < 0 ? -1 : problem_.predecessor[local.value];
+    if (before < 0 || local_values_[local_index_[before]].last != local.begin || goes_on(before, stage)) continue;
+    const double shared = std::min(problem_.bytes[local.value], problem_.bytes[before]);
+    change_[local.begin] -= shared;
+    change_[local.begin + 1] += shared;
+  }
+  double live = 0;
+  double peak = 0;
+  for (int32_t j = 0; j <= count; ++j) {
+    live += change_[j];
+    peak = std::max(peak, live + problem_.workspace_bytes[j < count ? steps[j] : stage]);
+  }
+  return peak;
+}
+
+void PlanState::add_range(int32_t begin, int32_t end, double bytes) {
+  // Four sums, so that the loop can run in vector registers without changing a result: all numbers are whole.
+  double before[4] = {0, 0, 0, 0};
+  double after[4] = {0, 0, 0, 0};
+  const double budget = budget_;
+  double* stage_bytes = bytes_.data();
+  int32_t t = begin;
+  for (; t + 4 <= end; t += 4)
+    for (int32_t j = 0; j < 4; ++j) {
+      const double old_bytes = stage_bytes[t + j];
+      const double new_bytes = old_bytes + bytes;
+      stage_bytes[t + j] = new_bytes;
+      before[j] += std::max(0.0, old_bytes - budget);
+      after[j] += std::max(0.0, new_bytes - budget);
+    }
+  for (; t < end; ++t) {
+    before[0] += std::max(0.0, stage_bytes[t] - budget);
+    stage_bytes[t] += bytes;
+    after[0] += std::max(0.0, stage_bytes[t] - budget);
+  }
+  excess_ += ((after[0] - before[0]) + (after[1] - before[1])) + ((after[2] - before[2]) + (after[3] - before[3]));
+}
+
+void PlanState::touch(int32_t stage) {
+  if (touched_[stage]) return;
+  touched_[stage] = 1;
+  touched_stages_.push_back(stage);
+}
+
+void PlanState::settle() {
+  for (int32_t t : touched_stages_) {
+    touched_[t] = 0;
+    const double local = local_peak(t);
+    if (local == local_bytes_[t]) continue;
+    const double bytes = bytes_[t] - local_bytes_[t] + local;
+    excess_ += std::max(0.0, bytes - budget_) - std::max(0.0, bytes_[t] - budget_);
+    local_bytes_[t] = local;
+    bytes_[t] = bytes;
+  }
+  touched_stages_.clear();
+}
+
+// The base covers the stages strictly between the copy's making and its end.
+void PlanState::move_end(int32_t value, int32_t made, int32_t from, int32_t to) {
+  if (from == to) return;
+  touch(made);
+  touch(from);
+  touch(to);
+  if (to > from)
+    add_range(std::max(made + 1, from), to, problem_.bytes[value]);
+  else
+    add_range(std::max(made + 1, to), from, -problem_.bytes[value]);
+}
+
+void PlanState::remember_input_ends(Run run) {
+  input_ends_.clear();
+  for (int32_t v : problem_.inputs[run.step]) input_ends_.push_back(end_of_latest(v, run.stage));
+}
+
+void PlanState::adjust_input_ends(Run run) {
+  size_t i = 0;
+  for (int32_t v : problem_.inputs[run.step]) {
+    const int32_t made = latest_run(problem_.maker[v], run.stage);
+    move_end(v, made, input_ends_[i++], end_of_copy(v, made, next_run(problem_.maker[v], run.stage)));
+  }
+}
+
+// A second copy cuts the readers of the first in two; `made` and `next_made` are the runs before and after it.
+void PlanState::split_copies(Run run, int32_t made, int32_t next_made, bool join) {
+  touch(run.stage);
+  for (int32_t v : problem_.outputs[run.step]) {
+    const int32_t whole_end = end_of_copy(v, made, next_made);
+    const int32_t first_end = end_of_copy(v, made, run.stage);
+    const int32_t second_end = end_of_copy(v, run.stage, next_made);
+    if (second_end > run.stage) {
+      touch(second_end);
+      add_range(run.stage + 1, second_end, join ? -problem_.bytes[v] : problem_.bytes[v]);
+    }
+    if (join)
+      move_end(v, made, first_end, whole_end);
+    else
+      move_end(v, made, whole_end, first_end);
+  }
+}
+
+void PlanState::insert(Run run) {
+  remember_input_ends(run);
+  const int32_t made = latest_run(run.step, run.stage);
+  const int32_t next_made = next_run(run.step, run.stage);
+  std::vector<int32_t>& stages = extra_[run.step];
+  stages.insert(std::upper_bound(stages.begin(), stages.end(), run.stage), run.stage);
+  std::vector<int32_t>& steps = local_[run.stage];
+  steps.insert(std::upper_bound(steps.begin(), steps.end(), run.step), run.step);
+  split_copies(run, made, next_made, false);
+  adjust_input_ends(run);
+  extra_cost_ += problem_.cost[run.step];
+  ++extra_count_;
+}
+
+void PlanState::remove(Run run) {
+  remember_input_ends(run);
+  std::vector<int32_t>& stages = extra_[run.step];
+  stages.erase(std::lower_bound(stages.begin(), stages.end(), run.stage));
+  std::vector<int32_t>& steps = local_[run.stage];
+  steps.erase(std::lower_bound(steps.begin(), steps.end(), run.step));
+  split_copies(run, latest_run(run.step, run.stage), next_run(run.step, run.stage), true);
+  adjust_input_ends(run);
+  extra_cost_ -= problem_.cost[run.step];
+  --extra_count_;
+}
+
+void PlanState::flip(Run run) {
+  ++flips_;
+  toggle(run);
+  journal_.push_back(run);
+}
+
+void PlanState::toggle(Run run) {
+  const std::vector<int32_t>& stages = extra_[run.step];
+  if (std::binary_search(stages.begin(), stages.end(), run.stage))
+    remove(run);
+  else
+    insert(run);
+}
+
+void PlanState::undo_to(size_t mark) {
+  while (journal_.size() > mark) {
+    toggle(journal_.back());
+    journal_.pop_back();
+  }
+  settle();
+}
+
+void PlanState::assign(const std::vector<Run>& runs) {
+  std::vector<Run> wanted = runs;
+  std::sort(wanted.begin(), wanted.end());
+  std::vector<Run> changes;
+  const std::vector<Run> present = extra_runs();
+  std::set_symmetric_difference(present.begin(), present.end(), wanted.begin(), wanted.end(),
+                                std::back_inserter(changes));
+  for (Run run : changes) toggle(run);
+  settle();
+  journal_.clear();
+}
+
+std::vector<Run> PlanState::extra_runs() const {
+  std::vector<Run> runs;
+  for (int32_t t = 0; t < problem_.step_count; ++t)
+    for (int32_t s : local_[t]) runs.push_back({t, s});
+  return runs;
+}
+
+std::vector<int32_t> PlanState::sequence() const {
+  std::vector<int32_t> steps;
+  const auto add = [&](int32_t s) {
+    const int32_t step = s - problem_.first_step;
+    if (step >= 0 && step < problem_.trace_steps) steps.push_back(step);
+  };
+  for (int32_t t = 0; t < problem_.step_count; ++t) {
+    for (int32_t s : local_[t]) add(s);
+    add(t);
+  }
+  return steps;
+}
+
+}  // namespace tidemark::memory::recompute

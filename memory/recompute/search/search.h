@@ -1,0 +1,45 @@
+// The search for one budget, and for a row of them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/recompute/search/plan_state.h"
+#include "memory/recompute/search/random.h"
+#include "memory/recompute/search/repair.h"
+
+namespace tidemark::memory::recompute {
+
+struct SearchResult {
+  std::vector<Run> runs;
+  double extra_cost = 0;
+  double peak_bytes = 0;
+  bool fits = false;
+};
+
+class Search {
+ public:
+  // work_limit: flips of improvement for one budget. The problem must outlive the search.
+  Search(const Problem& problem, uint64_t seed, int64_t work_limit);
+
+  // The cheapest plan found for the budget, else the one with the lowest peak. `start`: runs of a plan for a larger
+  // budget, tried as a point to start from beside the plain order.
+  SearchResult run(double budget_bytes, const std::vector<Run>& start);
+
+  int64_t work() const { return work_; }
+
+ private:
+  bool greedy(bool gain_at_worst_stage, const std::vector<Run>& start, double cost_limit);
+  bool struggle(double budget_bytes);
+  void keep_if_better();
+
+  const Problem& problem_;
+  const int64_t work_limit_;
+  PlanState state_;
+  Repair repair_;
+  Random random_;
+  SearchResult best_;
+  int64_t work_ = 0;
+};
+
+}  // namespace tidemark::memory::recompute
