@@ -14,7 +14,7 @@ struct SgdStep {
 struct AdamwStep {
   float lr, grad_scale, beta1, beta2, eps, weight_decay;
   float one_minus_beta1, one_minus_beta2;  // from the doubles: in float, 1 - 0.999 is off by 1e-5 of itself
-  float m_correction, v_correction;  // 1 / (1 - beta^t)
+  float m_correction, v_correction;        // 1 / (1 - beta^t)
 };
 
 TM_HOST_DEVICE inline float sgd_direction(const SgdStep& step, float param, float grad) {
