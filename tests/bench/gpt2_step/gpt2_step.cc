@@ -6,6 +6,7 @@
 //     weights FILE     writes all weights as safetensors
 //     gradients FILE   forward and backward without an update; writes all gradients, answers the loss
 //     step             one AdamW step; answers loss and seconds
+//     profile          the same, with the seconds of every op
 //     memory           answers planned and measured bytes of the step's program
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -21,6 +22,7 @@
 #include "framework/compile/compile.h"
 #include "framework/models/gpt.h"
 #include "framework/optim/optimizer.h"
+#include "framework/runtime/profiler.h"
 #include "framework/train/trainer.h"
 #include "memory/arena/arena.h"
 #include "ops/all_ops.h"
@@ -98,6 +100,18 @@ class Side {
     return {{"loss", result.loss}, {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()}};
   }
 
+  // On an executor of its own: the timed steps run without an observer.
+  json profile() {
+    runtime::Profiler profiler;
+    runtime::Executor executor(program_, arena_->data(), &profiler);
+    train::Trainer trainer(executor, data_, *optimizer_, optim::Schedule{.lr = 1e-4}, plan_);
+    trainer.step(batch_);
+    json ops = json::array();
+    for (const runtime::OpTime& t : profiler.by_op())
+      ops.push_back({{"op", t.op}, {"kernel", t.kernel}, {"calls", t.calls}, {"seconds", t.seconds}});
+    return ops;
+  }
+
   json memory() const {
     return {{"planned_peak_bytes", device_.round_up(program_.arena_bytes)}, {"arena_bytes", program_.arena_bytes},
             {"lower_bound_bytes", program_.lower_bound_bytes}, {"measured_bytes", device_.measured_bytes()}};
@@ -143,6 +157,7 @@ json answer(const std::string& command, const std::string& path, const Options& 
   if (side == nullptr) side = std::make_unique<Side>(options, false);
   if (command == "weights") return side->save(path, Category::weights, Scope::run);
   if (command == "step") return side->step();
+  if (command == "profile") return side->profile();
   if (command == "memory") return side->memory();
   throw Error(ErrorCode::config, "unknown command '" + command + "'");
 }
