@@ -19,12 +19,10 @@ class ClashFinder {
       : config_(config), given_(given), problems_(problems) {}
 
   void run() {
-    length();
     optimizer();
     schedule();
-    batches();
+    micro_batch();
     norm_batch();
-    checkpoint();
     address();
     device();
     headroom();
@@ -66,10 +64,6 @@ class ClashFinder {
     if (changed(key)) report({key}, "key '" + std::string(key) + "' has no effect: " + because);
   }
 
-  void length() {
-    if (config_.train.steps > 0) no_effect("train.epochs", "train.steps gives the length; remove one of them");
-  }
-
   void optimizer() {
     if (config_.train.optimizer == "sgd") {
       for (const char* key : {"train.beta1", "train.beta2", "train.eps"})
@@ -89,21 +83,14 @@ class ClashFinder {
     if (train.min_lr > train.lr) {
       report({"train.min_lr", "train.lr"}, "key 'train.min_lr' must be at most train.lr");
     }
-    if (train.steps > 0 && train.warmup_steps > train.steps) {
-      report({"train.warmup_steps", "train.steps"}, "key 'train.warmup_steps' (" + std::to_string(train.warmup_steps) +
-                                                        ") must be at most train.steps (" +
-                                                        std::to_string(train.steps) + ")");
-    }
   }
 
-  void multiple(const char* key, int64_t value, const char* of_key, int64_t of) {
-    if (of == 0 || value % of == 0) return;
-    report({key, of_key}, "key '" + std::string(key) + "' (" + std::to_string(value) + ") must be a multiple of " +
-                              of_key + " (" + std::to_string(of) + ")");
-  }
-
-  void batches() {
-    multiple("train.global_batch", config_.train.global_batch, "memory.micro_batch", config_.memory.micro_batch);
+  void micro_batch() {
+    const int64_t micro = config_.memory.micro_batch, global = config_.train.global_batch;
+    if (micro <= global) return;
+    report({"memory.micro_batch", "train.global_batch"},
+           "key 'memory.micro_batch' (" + std::to_string(micro) + ") must be at most train.global_batch (" +
+               std::to_string(global) + ")");
   }
 
   void norm_batch() {
@@ -113,15 +100,11 @@ class ClashFinder {
       return no_effect("memory.norm_batch",
                        "model kind '" + std::string(config_.model->kind()) + "' has no batch norm");
     }
-    multiple("train.global_batch", config_.train.global_batch, "memory.norm_batch", memory.norm_batch);
-    if (memory.micro_batch != config_.train.global_batch) {  // else said already
-      multiple("memory.micro_batch", memory.micro_batch, "memory.norm_batch", memory.norm_batch);
-    }
-  }
-
-  void checkpoint() {
-    if (!config_.checkpoint.dir.empty()) return;
-    for (const char* key : {"checkpoint.every", "checkpoint.keep"}) no_effect(key, "checkpoint.dir is empty");
+    // The groups of a step must not hang on how it is cut; the last group of a batch may be smaller.
+    if (memory.micro_batch >= config_.train.global_batch || memory.micro_batch % memory.norm_batch == 0) return;
+    report({"memory.micro_batch", "memory.norm_batch"},
+           "key 'memory.micro_batch' (" + std::to_string(memory.micro_batch) +
+               ") must be a multiple of memory.norm_batch (" + std::to_string(memory.norm_batch) + ")");
   }
 
   void address() {

@@ -138,9 +138,6 @@ TEST(LoadConfig, WrongShapesAreNamed) {
 }
 
 TEST(LoadConfig, ClashesAreReportedWhereTheyStand) {
-  EXPECT_THAT(
-      train_faults("steps: 10, epochs: 3"),
-      ElementsAre("c.yaml:3:28: key 'train.epochs' has no effect: train.steps gives the length; remove one of them"));
   EXPECT_THAT(train_faults("momentum: 0.5"), ElementsAre(HasSubstr("it is a key of sgd, train.optimizer is adamw")));
   EXPECT_THAT(train_faults("optimizer: sgd, beta2: 0.95"), ElementsAre(HasSubstr("it is a key of adamw")));
   EXPECT_THAT(train_faults("optimizer: sgd, nesterov: true, momentum: 0"),
@@ -148,22 +145,19 @@ TEST(LoadConfig, ClashesAreReportedWhereTheyStand) {
   EXPECT_THAT(train_faults("lr: 0.1, schedule: cosine, min_lr: 0.2"),
               ElementsAre(HasSubstr("must be at most train.lr")));
   EXPECT_THAT(train_faults("min_lr: 0.0001"), ElementsAre(HasSubstr("no effect: train.schedule is constant")));
-  EXPECT_THAT(train_faults("steps: 10, warmup_steps: 11"),
-              ElementsAre(HasSubstr("(11) must be at most train.steps (10)")));
 }
 
-TEST(LoadConfig, BatchSizesMustDivideEachOther) {
+TEST(LoadConfig, BatchSizesMustFitEachOther) {
   const std::string tiny = "model: {kind: tiny}\ndata: {kind: noise}\n";
   const std::string norm = "model: {kind: norm}\ndata: {kind: noise}\n";
-  EXPECT_THAT(faults(tiny + "train: {global_batch: 64}\nmemory: {micro_batch: 48}\n"),
-              ElementsAre("c.yaml:3:23: key 'train.global_batch' (64) must be a multiple of memory.micro_batch (48)"));
-  EXPECT_THAT(faults(tiny + "memory: {micro_batch: 128}\n"), ElementsAre(HasSubstr("must be a multiple of")));
+  EXPECT_THAT(faults(tiny + "train: {global_batch: 64}\nmemory: {micro_batch: 48}\n"), ElementsAre());
+  EXPECT_THAT(faults(tiny + "memory: {micro_batch: 128}\n"),
+              ElementsAre("c.yaml:3:23: key 'memory.micro_batch' (128) must be at most train.global_batch (64)"));
   EXPECT_THAT(faults(tiny + "memory: {norm_batch: 32}\n"),
               ElementsAre("c.yaml:3:22: key 'memory.norm_batch' has no effect: model kind 'tiny' has no batch norm"));
   EXPECT_THAT(faults(norm + "memory: {micro_batch: 16}\n"),
               ElementsAre("c.yaml:3:23: key 'memory.micro_batch' (16) must be a multiple of memory.norm_batch (32)"));
-  EXPECT_THAT(faults(norm + "train: {global_batch: 50}\n"),
-              ElementsAre("c.yaml:3:23: key 'train.global_batch' (50) must be a multiple of memory.norm_batch (32)"));
+  EXPECT_THAT(faults(norm + "train: {global_batch: 50}\n"), ElementsAre()) << "one body, its last group is smaller";
   EXPECT_THAT(faults(norm + "memory: {micro_batch: 16, norm_batch: 8}\n"), ElementsAre());
   EXPECT_EQ(parse(norm + "train: {global_batch: 20}\n").config.memory.norm_batch, 20);
 }
@@ -174,7 +168,7 @@ TEST(LoadConfig, AClashWithAWrongValueIsNotReportedTwice) {
 }
 
 TEST(LoadConfig, ClashesAndOtherProblemsComeTogether) {
-  EXPECT_THAT(train_faults("steps: 10, epochs: 3, foo: 1"), testing::SizeIs(2));
+  EXPECT_THAT(train_faults("min_lr: 0.0001, foo: 1"), testing::SizeIs(2));
 }
 
 TEST(LoadConfig, AddressDeviceCheckpointAndHeadroomAreChecked) {
@@ -190,7 +184,6 @@ TEST(LoadConfig, AddressDeviceCheckpointAndHeadroomAreChecked) {
   for (const char* right : {"auto", "cpu", "cuda:12", "sim:a?size=2GiB"}) {
     EXPECT_THAT(faults(head + "device: " + right + "\n"), ElementsAre()) << right;
   }
-  EXPECT_THAT(faults(head + "checkpoint: {keep: 5}\n"), ElementsAre(HasSubstr("checkpoint.dir is empty")));
   EXPECT_THAT(faults(head + "memory: {headroom: 100%}\n"), ElementsAre(HasSubstr("leaves nothing")));
 }
 

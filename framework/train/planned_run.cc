@@ -80,8 +80,11 @@ PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, c
 }
 
 memory::Budget make_budget(const config::LoadedConfig& loaded, DeviceMemory& device) {
-  const std::string& text = loaded.config.memory.budget;
-  return {text.empty() ? std::nullopt : std::optional(parse_byte_limit(text)), device};
+  const config::MemorySection& memory = loaded.config.memory;
+  if (!memory.budget.empty()) return {parse_byte_limit(memory.budget), device};
+  const int64_t capacity = device.capacity_bytes();
+  const int64_t headroom = memory.headroom.empty() ? 0 : parse_byte_limit(memory.headroom).resolve(capacity);
+  return {ByteLimit{.bytes = capacity - headroom}, device};
 }
 
 void check_budget(const PlannedRun& run, const memory::Budget& budget) {

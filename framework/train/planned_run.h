@@ -36,7 +36,7 @@ struct PlannedRun {
 PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
                     const memory::Budget& budget);
 
-// memory.budget on this device. Sets the device's own limit.
+// memory.budget on this device, without one all of the device but memory.headroom. Sets the device's own limit.
 memory::Budget make_budget(const config::LoadedConfig& config, DeviceMemory& device);
 
 // Throws Error(out_of_memory) with both numbers, the tensor at the peak and the setting to change.
