@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "framework/compile/whole_arena.h"
 #include "framework/runtime/executor.h"
 #include "framework/testing/aligned_bytes.h"
 #include "framework/testing/toy_ops.h"
@@ -199,6 +200,20 @@ TEST_F(CompileTest, BodiesThatDisagreeOnATypeAreRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::config);
     EXPECT_NE(std::string(error.what()).find("'p' is f32[8] in body 'body8'"), std::string::npos) << error.what();
+  }
+}
+
+// The planner's own validator sees the body area only; this one sees segments and body together.
+TEST_F(CompileTest, WholeArenaIsAValidPlan) {
+  for (const bool guards : {false, true}) {
+    CompileOptions options;
+    options.debug_guards = guards;
+    const Program program = compile_one(three_updates(ops_.table()), options);
+    WholeArena whole = whole_arena(program, program.bodies[0]);
+    EXPECT_EQ(memory::find_plan_fault(whole.trace, whole.plan), "");
+    whole.plan.offsets.back() = 0;
+    whole.trace.buffers.back().alias_group.reset();
+    EXPECT_NE(memory::find_plan_fault(whole.trace, whole.plan), "") << "the check sees a body buffer on a weight";
   }
 }
 
