@@ -1,4 +1,4 @@
-// What a byte of device memory is for. Every byte has exactly one category; the list is closed (DESIGN section 2).
+// What a byte of device memory is for. Every byte has exactly one category; the list is closed.
 #pragma once
 
 #include <array>

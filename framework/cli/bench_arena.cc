@@ -28,8 +28,9 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("files", arguments.files, "Traces: id,lower,upper,size and optional columns");
   app.add_option("--capacity", arguments.capacity, "Decide whether each fits into this: 1048576 or 4GiB");
   app.add_flag("--minimize", bench.minimize, "Look for the least peak (the default without --capacity)");
-  app.add_option("--variants", bench.variants, "Also this many variants less one (shuffled, relabelled, time reversed, "
-                                               "bytes x 3, other seeds); times are medians")
+  app.add_option("--variants", bench.variants,
+                 "Also this many variants less one (shuffled, relabelled, time reversed, "
+                 "bytes x 3, other seeds); times are medians")
       ->check(CLI::Range(1, 1000));
   app.add_option("--planner", bench.planner, "One of the planners, instead of portfolio");
   app.add_option("--work", bench.work_limit, "Limit of the search, in its own units; about 20 million a second")
@@ -53,7 +54,8 @@ void write_svg(const memory::Trace& trace, const memory::OffsetPlan& plan, const
 }  // namespace
 
 int run_bench_arena(int argc, char** argv) {
-  CLI::App app("Plans the offsets of traces and says how good the plans are and what they took", "tidemark bench arena");
+  CLI::App app("Plans the offsets of traces and says how good the plans are and what they took",
+               "tidemark bench arena");
   Arguments arguments;
   add_options(app, arguments);
   if (const int code = parse_command_line(app, argc, argv); code >= 0) return code;

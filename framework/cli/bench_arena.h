@@ -1,4 +1,4 @@
-// `tidemark bench arena`: the offset planners on traces (DESIGN section 9).
+// `tidemark bench arena`: the offset planners on traces.
 #pragma once
 
 namespace tidemark::cli {

@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
     {"train", tidemark::cli::run_train, "trains the model of a configuration"},
     {"plan", tidemark::cli::run_plan, "prints the peak of device memory and what it is for, without training"},
     {"config", tidemark::cli::run_config, "checks and shows configurations, prints the reference"},
+    {"bench", tidemark::cli::run_bench, "measures the planners"},
 };
 
 void print_usage(std::FILE* out) {

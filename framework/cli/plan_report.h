@@ -8,7 +8,7 @@
 
 namespace tidemark::cli {
 
-// One object, DESIGN section 9.
+// One object.
 nlohmann::ordered_json plan_json(const train::PlannedRun& run, const std::string& device);
 
 // The same for people: the line, what it is made of, the bodies.

@@ -9,7 +9,7 @@
 
 namespace tidemark::cli {
 
-// One object, DESIGN section 9. `parameters_sha256`: Trainer::parameters_sha256 at the end.
+// One object. `parameters_sha256`: Trainer::parameters_sha256 at the end.
 nlohmann::ordered_json train_json(const train::PlannedRun& run, const train::RunReport& report,
                                   const std::string& parameters_sha256);
 

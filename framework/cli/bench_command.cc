@@ -1,0 +1,24 @@
+#include <cstdio>
+#include <cstring>
+
+#include "framework/cli/bench_arena.h"
+#include "framework/cli/commands.h"
+
+namespace tidemark::cli {
+namespace {
+
+void print_usage(std::FILE* out) {
+  std::fputs("usage: tidemark bench WHAT [OPTIONS]\n\n  arena    the offset planners on traces\n", out);
+}
+
+}  // namespace
+
+int run_bench(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (std::strcmp(what, "arena") == 0) return run_bench_arena(argc - 1, argv + 1);
+  const bool asked = std::strcmp(what, "--help") == 0 || std::strcmp(what, "-h") == 0;
+  print_usage(asked ? stdout : stderr);
+  return asked ? 0 : 2;
+}
+
+}  // namespace tidemark::cli
