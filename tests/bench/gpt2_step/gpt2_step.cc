@@ -8,6 +8,7 @@
 //     step             one AdamW step; answers loss and seconds
 //     profile          the same, with the seconds of every op
 //     memory           answers planned and measured bytes of the step's program
+//     memory-clipping  the same of the program that keeps all gradients, as clipping needs it
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstring>
@@ -153,6 +154,10 @@ json answer(const std::string& command, const std::string& path, const Options& 
     json result = keeping.step();
     result.update(keeping.save(path, Category::gradients, Scope::step));
     return result;
+  }
+  if (command == "memory-clipping") {
+    side.reset();
+    return Side(options, true).memory();
   }
   if (side == nullptr) side = std::make_unique<Side>(options, false);
   if (command == "weights") return side->save(path, Category::weights, Scope::run);

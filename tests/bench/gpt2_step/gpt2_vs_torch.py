@@ -137,6 +137,7 @@ def main():
             if round_number >= 2:
                 pairs.append((mine, theirs))
         report["memory"] = ours.ask("memory")
+        report["memory_with_clipping"] = ours.ask("memory-clipping")
         ours.close()
     mine, theirs = zip(*pairs)
     report["torch_padded_vocabulary"] = padded
