@@ -1,5 +1,8 @@
-// Promise 1: the planned peak is the measured one, byte for byte, and a run touches all of its plan and nothing above it.
+// Promise 1: the planned peak is the measured one, byte for byte, and a run touches all of its plan and nothing above
+// it.
 #include <gtest/gtest.h>
+
+#include <ostream>
 
 #include "tests/integration/tiny_data.h"
 #include "tests/integration/tiny_run.h"
@@ -13,13 +16,16 @@ struct ExactCase {
   std::vector<std::string> overrides;
 };
 
+void PrintTo(const ExactCase& test, std::ostream* out) { *out << ::testing::PrintToString(test.overrides); }
+
 class Exact : public ::testing::TestWithParam<ExactCase> {
  protected:
   void SetUp() override {
     folder_ = test_folder();
     config_ = write_tiny_config(folder_, GetParam().model);
     overrides_ = GetParam().overrides;
-    overrides_.insert(overrides_.end(), {"checkpoint.dir=" + folder_ + "/run", "checkpoint.every=2", "train.eval_every=2"});
+    overrides_.insert(overrides_.end(),
+                      {"checkpoint.dir=" + folder_ + "/run", "checkpoint.every=2", "train.eval_every=2"});
   }
 
   std::string folder_, config_;
@@ -52,18 +58,18 @@ TEST_P(Exact, PoisonIsTouchedUpToThePlanAndNotAbove) {
   EXPECT_GT(touched, tiny.program().arena_bytes - kAlignment);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Runs, Exact,
-    ::testing::Values(ExactCase{"mlp", "whole", {}},                                  //
-                      ExactCase{"mlp", "accumulated", {"memory.micro_batch=8"}},      //
-                      ExactCase{"mlp", "clipped", {"train.clip_norm=1"}},             //
-                      ExactCase{"mlp", "grown", {"memory.growth=true"}},              //
-                      ExactCase{"resnet", "whole", {}},                               //
-                      ExactCase{"resnet", "accumulated", {"memory.micro_batch=16"}},  //
-                      ExactCase{"resnet", "clipped", {"train.clip_norm=1"}},          //
-                      ExactCase{"gpt", "whole", {}},                                  //
-                      ExactCase{"gpt", "accumulated", {"memory.micro_batch=16", "train.clip_norm=1"}}),
-    [](const auto& info) { return std::string(info.param.model) + "_" + info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Runs, Exact,
+                         ::testing::Values(ExactCase{"mlp", "whole", {}},                                  //
+                                           ExactCase{"mlp", "accumulated", {"memory.micro_batch=8"}},      //
+                                           ExactCase{"mlp", "clipped", {"train.clip_norm=1"}},             //
+                                           ExactCase{"mlp", "grown", {"memory.growth=true"}},              //
+                                           ExactCase{"resnet", "whole", {}},                               //
+                                           ExactCase{"resnet", "accumulated", {"memory.micro_batch=16"}},  //
+                                           ExactCase{"resnet", "clipped", {"train.clip_norm=1"}},          //
+                                           ExactCase{"gpt", "whole", {}},                                  //
+                                           ExactCase{
+                                               "gpt", "accumulated", {"memory.micro_batch=16", "train.clip_norm=1"}}),
+                         [](const auto& info) { return std::string(info.param.model) + "_" + info.param.name; });
 
 }  // namespace
 }  // namespace tidemark::tests

@@ -1,10 +1,7 @@
 // Promise 1: from step 1 to the end the memory of the process outside the device grows by less than 1 MiB.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-
-#include "base/file.h"
+#include "tests/integration/resident.h"
 #include "tests/integration/tiny_data.h"
 #include "tests/integration/tiny_run.h"
 
@@ -12,11 +9,6 @@ namespace tidemark::tests {
 namespace {
 
 constexpr int64_t kMebibyte = 1 << 20;
-
-int64_t resident_bytes() {
-  const std::string statm = read_file("/proc/self/statm");
-  return std::strtoll(statm.c_str() + statm.find(' '), nullptr, 10) * ::sysconf(_SC_PAGESIZE);
-}
 
 class Growth : public ::testing::TestWithParam<const char*> {};
 

@@ -17,7 +17,6 @@ namespace tidemark::tests {
 namespace {
 
 constexpr const char* kProgram = "framework/cli/tidemark";
-constexpr std::chrono::seconds kPatience{30};
 constexpr std::chrono::milliseconds kPoll{1};
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -74,7 +73,7 @@ void Program::send(int signal) const {
 }
 
 bool Program::is_running() {
-  if (!ended_) ended_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+  if (!ended_) ended_ = ::wait4(pid_, &status_, WNOHANG, &usage_) == pid_;
   return !ended_;
 }
 
@@ -89,11 +88,18 @@ bool Program::wait_for(std::string_view text) {
   return false;
 }
 
-Finished Program::wait() {
-  if (!ended_) ended_ = ::waitpid(pid_, &status_, 0) == pid_;
+Finished Program::wait(std::chrono::seconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (is_running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kPoll);
+  if (is_running()) {
+    ADD_FAILURE() << "the program does not end in " << patience.count() << " s";
+    ::kill(pid_, SIGKILL);
+    ended_ = ::wait4(pid_, &status_, 0, &usage_) == pid_;
+  }
   Finished finished;
   if (WIFEXITED(status_)) finished.exit_code = WEXITSTATUS(status_);
   if (WIFSIGNALED(status_)) finished.signal = WTERMSIG(status_);
+  finished.peak_resident_bytes = usage_.ru_maxrss * 1024;
   finished.out = read_file(out_path_);
   finished.err = read_file(err_path_);
   return finished;

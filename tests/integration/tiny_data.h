@@ -12,7 +12,8 @@ std::string test_folder();
 
 void write_file(const std::string& path, std::string_view contents);
 
-// The four IDX files of a data set of 28x28 images in ten classes that a net can tell apart: FOLDER/train-..., FOLDER/t10k-...
+// The four IDX files of a data set of 28x28 images in ten classes that a net can tell apart: FOLDER/train-...,
+// FOLDER/t10k-...
 void write_images(const std::string& folder, int64_t train_samples, int64_t eval_samples);
 
 // `bytes` of ASCII words that repeat often enough to be learnt.

@@ -1,0 +1,80 @@
+// Promise 6 when the stop is asked for: Ctrl-C ends after the step in hand; what a resumed run cannot keep is said.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "framework/checkpoint/checkpoint.h"
+#include "tests/faults/runs.h"
+
+namespace tidemark::tests {
+namespace {
+
+class Stop : public StoppedRun {
+ protected:
+  // A run long enough to be stopped, with the schedule of the reference's.
+  Finished interrupt(int signal) {
+    Program program(folder_, command("run", {"--set", "train.steps=100000", "--set", "checkpoint.every=100000"}));
+    EXPECT_TRUE(program.wait_for("step 4/"));
+    program.send(signal);
+    return program.wait();
+  }
+};
+
+TEST_F(Stop, CtrlCEndsAfterTheStepWithACheckpointAndExitCodeZero) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Finished stopped = interrupt(signal);
+    ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
+    const nlohmann::json report = stopped.json();
+    EXPECT_EQ(report["interrupted"], true);
+    const auto steps = report["steps"].get<int64_t>();
+    EXPECT_GE(steps, 4);
+    EXPECT_LT(steps, 100000);
+    EXPECT_EQ(report["losses"].size(), static_cast<size_t>(steps));
+    const auto folders = checkpoint::list_checkpoints(path("run"));
+    ASSERT_FALSE(folders.empty());
+    const checkpoint::Checkpoint saved(folders.back());
+    EXPECT_EQ(saved.manifest().step, steps);
+    std::filesystem::remove_all(path("run"));
+  }
+}
+
+TEST_F(Stop, TheStoppedRunGoesOnAsIfNothingWas) {
+  Program program(folder_, command("run", {"--set", "checkpoint.every=100000", "--set", "train.eval_every=24"}));
+  ASSERT_TRUE(program.wait_for("step 2/"));
+  program.send(SIGINT);
+  const Finished finished = program.wait();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const nlohmann::json stopped = finished.json();
+  const Finished resumed = train("run", {"--resume"});
+  EXPECT_EQ(resumed.json()["first_step"], stopped["steps"]);
+  expect_continues(resumed);
+}
+
+TEST_F(Stop, ANewRunDoesNotPushOutTheCheckpointsOfAnother) {
+  reference();
+  const auto before = checkpoint::list_checkpoints(path("reference"));
+  const Finished refused = train("reference");
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("--resume"), std::string::npos) << refused.err;
+  EXPECT_EQ(checkpoint::list_checkpoints(path("reference")), before);
+  const Finished again = train("reference", {"--restart"});
+  EXPECT_EQ(again.json()["first_step"], 0);
+  expect_continues(again);
+}
+
+TEST_F(Stop, OtherThreadsOrSettingsAreNamedWhenResumed) {
+  const Finished first = train("run", {"--set", "train.threads=2", "--set", "train.steps=3"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const Finished resumed = train("run", {"--resume", "--set", "train.steps=6", "--set", "train.lr=1e-4"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_NE(resumed.err.find("threads: saved 2, now 1"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("train.lr"), std::string::npos) << resumed.err;
+  EXPECT_EQ(resumed.json()["first_step"], 3);
+
+  const Finished same = train("run", {"--resume", "--set", "train.steps=6", "--set", "train.lr=1e-4"});
+  EXPECT_EQ(same.err.find("resume_differs"), std::string::npos) << same.err;
+}
+
+}  // namespace
+}  // namespace tidemark::tests
