@@ -42,7 +42,7 @@ void ComponentSolver::greedy_pass(GreedyOrder order, FitRule rule, const std::st
   GreedyPlacement placement(trace_);
   placement.place_all(greedy_order(trace_, order), rule);
   for (Component& component : components_) keep(component, placement.offsets(), name);
-  work_ += static_cast<int64_t>(trace_.buffers.size());
+  work_ += kGreedyWork * static_cast<int64_t>(trace_.buffers.size());
 }
 
 bool ComponentSolver::is_large(const Component& component) const { return component.buffers.size() > kLargeComponent; }
@@ -57,13 +57,12 @@ std::vector<Component*> ComponentSolver::hardest_first() {
 
 void ComponentSolver::try_lower_bound() {
   for (Component* component : hardest_first()) {
-    const int64_t work_limit = std::min(kFirstSlice, work_left());
-    if (component->peak_bytes <= lower_bound_bytes_ || work_limit <= 0) continue;
+    if (component->peak_bytes <= lower_bound_bytes_ || work_left() <= 0) continue;
     if (is_large(*component)) {
-      improve_around_core(*component, lower_bound_bytes_, work_limit);
+      improve_around_core(*component, lower_bound_bytes_, work_left() / 2);
     } else {
       ExactPacker packer(trace_, component->buffers, lower_bound_bytes_);
-      attempt(*component, packer, lower_bound_bytes_, work_limit);
+      attempt(*component, packer, lower_bound_bytes_, std::min(kFirstSlice, work_left()));
     }
     lower_bound_bytes_ = std::max(lower_bound_bytes_, component->lower_bound_bytes);
   }
@@ -71,9 +70,8 @@ void ComponentSolver::try_lower_bound() {
 
 void ComponentSolver::minimize() {
   for (Component* component : hardest_first()) {
-    if (component->peak_bytes <= lower_bound_bytes_) continue;
-    if (is_large(*component)) improve_around_core(*component, lower_bound_bytes_, work_left() / 2);
-    if (component->buffers.size() <= kLargestExact) improve_exactly(*component);
+    if (component->peak_bytes <= lower_bound_bytes_ || component->buffers.size() > kLargestExact) continue;
+    improve_exactly(*component);
     lower_bound_bytes_ = std::max(lower_bound_bytes_, component->lower_bound_bytes);
   }
 }

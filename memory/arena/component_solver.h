@@ -21,12 +21,12 @@ class ComponentSolver {
   // One greedy pass over everything; each component keeps it if it is better there.
   void greedy_pass(GreedyOrder order, FitRule rule, const std::string& name);
 
-  // Lowers the peak of every component that is above the lower bound, down to it if possible; raises the lower bound by
-  // proof.
-  void minimize();
-
-  // Only tries the lower bound, with little work.
+  // Tries the lower bound: small components with little work, large ones (around their hot core) with half of it all.
   void try_lower_bound();
+
+  // Lowers the peak of every component that is above the lower bound and not too large for the exact search, down to
+  // the bound if possible; raises the bound by proof.
+  void minimize();
 
   // The same for a fixed target, without anything in between. False if some component is proven not to fit.
   bool fit_into(int64_t capacity_bytes);

@@ -12,8 +12,10 @@ namespace {
 // ascending offsets, each at each of those places.
 class Search {
  public:
-  explicit Search(const Trace& trace) : buffers_(trace.buffers), offsets_(trace.buffers.size(), -1) {}
+  Search(const Trace& trace, int64_t below_bytes)
+      : buffers_(trace.buffers), offsets_(trace.buffers.size(), -1), best_(below_bytes) {}
 
+  // below_bytes if no peak is lower.
   int64_t least_peak() {
     int64_t fixed_top = 0;
     for (size_t i = 0; i < buffers_.size(); ++i) {
@@ -27,7 +29,7 @@ class Search {
 
  private:
   void descend(int64_t least_offset, int64_t peak) {
-    if (peak >= best_) return;
+    if (peak >= best_ || least_offset >= best_ || !can_still_win(least_offset)) return;
     if (std::count(offsets_.begin(), offsets_.end(), -1) == 0) {
       best_ = peak;
       return;
@@ -40,6 +42,26 @@ class Search {
         offsets_[i] = -1;
       }
     }
+  }
+
+  // Whatever is not placed yet goes to least_offset or higher, so what is live together must fit above it.
+  bool can_still_win(int64_t least_offset) const {
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      if (offsets_[i] >= 0) continue;
+      int64_t bytes = 0;
+      for (size_t k = 0; k < buffers_.size(); ++k) {
+        const bool mates = buffers_[k].alias_group.has_value() && k != i;
+        if (offsets_[k] < 0 && !mates && live_at(buffers_[k], buffers_[i].intervals[0].begin))
+          bytes += buffers_[k].bytes;
+      }
+      if (least_offset + bytes >= best_) return false;
+    }
+    return true;
+  }
+
+  static bool live_at(const Buffer& buffer, int64_t step) {
+    return std::any_of(buffer.intervals.begin(), buffer.intervals.end(),
+                       [&](const Interval& i) { return i.begin <= step && step < i.end; });
   }
 
   std::vector<int64_t> candidates(size_t i, int64_t least_offset) const {
@@ -81,11 +103,18 @@ class Search {
 
   const std::vector<Buffer>& buffers_;
   std::vector<int64_t> offsets_;
-  int64_t best_ = std::numeric_limits<int64_t>::max();
+  int64_t best_;
 };
 
 }  // namespace
 
-int64_t exhaustive_least_peak(const Trace& trace) { return trace.buffers.empty() ? 0 : Search(trace).least_peak(); }
+int64_t exhaustive_least_peak(const Trace& trace) {
+  if (trace.buffers.empty()) return 0;
+  return Search(trace, std::numeric_limits<int64_t>::max()).least_peak();
+}
+
+bool exhaustive_fits(const Trace& trace, int64_t capacity_bytes) {
+  return trace.buffers.empty() || Search(trace, capacity_bytes + 1).least_peak() <= capacity_bytes;
+}
 
 }  // namespace tidemark::memory

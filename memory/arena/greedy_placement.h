@@ -16,6 +16,9 @@ namespace tidemark::memory {
 
 enum class FitRule { first, best };
 
+// What placing one buffer costs, in units of work of the exact search (one look at one section).
+inline constexpr int64_t kGreedyWork = 24;
+
 class GreedyPlacement {
  public:
   explicit GreedyPlacement(const SectionedTrace& trace);  // `trace` must outlive it; fixed buffers are placed here

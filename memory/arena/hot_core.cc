@@ -13,15 +13,19 @@
 //   2. the core falls: in the order of its offsets each buffer goes to the lowest free place. None ends higher than the
 //      search had put it, since all that was below it is still below it;
 //   3. first fit adds the rest in a greedy order.
-// If the rest does not fit, the next attempt takes a larger core (a lower threshold of what is hot); if the core itself
-// is not solved within its share of the work, a slightly larger target.
+// If the rest does not fit, the next attempt takes a larger one (a lower
+// threshold of what is hot); if no core leads to a plan, the target grows.
 // Limits: the core must stay small enough for the search (kLargestCore); the plan is not proven unless its peak is the
 // lower bound.
 
 namespace tidemark::memory {
 namespace {
 
-constexpr double kHotShares[] = {0.97, 0.985, 0.94, 0.995, 0.9, 0.8};
+// Where the core is small, packing it is cheap, and the larger it is the surer the rest fits. Else the smallest comes
+// first.
+constexpr size_t kSmallCore = 1000;
+constexpr double kSharesIfSmall[] = {0.97, 0.985, 0.94, 0.995, 0.9, 0.8};
+constexpr double kSharesIfLarge[] = {0.995, 0.985, 0.97, 0.94, 0.9, 0.8};
 constexpr size_t kLargestCore = 4000;
 constexpr double kFirstExcess = 0.0002;
 constexpr int64_t kFirstSlice = 400'000;
@@ -33,9 +37,10 @@ class CorePlanner {
       : trace_(trace), component_(component), target_bytes_(target_bytes), seed_(seed), work_limit_(work_limit) {}
 
   CorePlan run() {
+    const bool small = buffers_live_above(kSharesIfSmall[0] * static_cast<double>(target_bytes_)).size() <= kSmallCore;
     double excess = 0;
     for (int64_t slice = kFirstSlice; best_.work < work_limit_; slice *= 2) {
-      for (double share : kHotShares) {
+      for (double share : small ? kSharesIfSmall : kSharesIfLarge) {
         if (best_.work >= work_limit_) break;
         attempt(share, target_bytes_ + static_cast<int64_t>(excess * static_cast<double>(target_bytes_)), slice);
         if (!best_.offsets.empty() && best_.peak_bytes <= target_bytes_) return std::move(best_);
@@ -79,7 +84,7 @@ class CorePlanner {
     for (int32_t i : greedy_order(trace_, GreedyOrder::size)) {
       if (is_member(i) && placement.offsets()[i] < 0) placement.place(i, FitRule::first);
     }
-    best_.work += static_cast<int64_t>(component_.buffers.size());
+    best_.work += kGreedyWork * static_cast<int64_t>(component_.buffers.size());
     if (!best_.offsets.empty() && placement.peak_bytes() >= best_.peak_bytes) return;
     best_.offsets = placement.offsets();
     best_.peak_bytes = placement.peak_bytes();

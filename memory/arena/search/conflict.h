@@ -14,6 +14,10 @@ class LevelSet {
   void clear() { std::fill(words_.begin(), words_.end(), 0); }
   void insert(int32_t level) { words_[level / 64] |= uint64_t{1} << (level % 64); }
   void erase(int32_t level) { words_[level / 64] &= ~(uint64_t{1} << (level % 64)); }
+  void insert_up_to(int32_t level) {
+    for (int32_t word = 0; word < level / 64; ++word) words_[word] = ~uint64_t{0};
+    words_[level / 64] |= ~uint64_t{0} >> (63 - level % 64);
+  }
   bool contains(int32_t level) const { return words_[level / 64] >> (level % 64) & 1; }
   void add(const LevelSet& other) {
     for (size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
@@ -39,18 +43,25 @@ class Explainer {
   void explain_no_rest(int32_t item, LevelSet& levels);
 
  private:
+  struct Demand {
+    int32_t item, least, change;
+  };
+
   void start(LevelSet& levels);
   void demand(int32_t item, int32_t least);
   void follow();
-  void explain_lift(int32_t item, int32_t least);
-  void explain_waste(int32_t item, int32_t least, int32_t level, int32_t floor);
+  void explain_waste(const Demand& demand, int32_t level, int32_t floor);
 
   const Packing& packing_;
   const Skyline<Key>& skyline_;
   LevelSet* levels_ = nullptr;
-  std::vector<int32_t> demanded_;  // of each item: the offset that is to be explained, 0 if none
-  std::vector<int32_t> touched_;   // items with a demand
-  std::vector<int32_t> pending_;   // items whose demand is not yet explained
+  // Of each change of the skyline's history: the offset that it has to explain, 0 if none. Kept by change, not by item:
+  // one change of an item may rest on an older one of the same item.
+  std::vector<int32_t> explained_;
+  std::vector<int32_t> touched_;  // changes with something to explain
+  std::vector<Demand> pending_;   // what is not yet explained
+  int32_t blamed_up_to_ = -1;     // all levels up to this one are in the set already
+  int32_t steps_left_ = 0;
 };
 
 }  // namespace tidemark::TM_ISA_NAMESPACE

@@ -89,10 +89,13 @@ class Skyline {
   };
   int32_t newest_change(int32_t item) const { return newest_change_[item]; }
   const Change& change(int32_t index) const { return changes_[index]; }
+  size_t change_count() const { return changes_.size(); }
   const Decision& decision(int32_t level) const { return decisions_[level]; }
   int32_t level_of(int32_t item) const { return level_of_[item]; }
   int32_t largest(int32_t item) const { return largest_[item]; }
-  int64_t work() const { return work_; }  // sections looked at
+  // Sections looked at, and as much for other things as takes the same time.
+  int64_t work() const { return work_; }
+  void add_work(int64_t units) { work_ += units; }
   bool has_gaps() const { return has_gaps_; }
   const std::vector<int32_t>& neighbours(int32_t item) const { return neighbours_[item]; }
 
