@@ -23,7 +23,7 @@ Finished StoppedRun::train(const std::string& dir, const std::vector<std::string
   return run_program(folder_, command(dir, more));
 }
 
-const nlohmann::json& StoppedRun::reference() {
+nlohmann::json& StoppedRun::reference() {
   if (reference_.is_null()) {
     const Finished finished = train("reference");
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
@@ -35,7 +35,7 @@ const nlohmann::json& StoppedRun::reference() {
 
 void StoppedRun::expect_continues(const Finished& resumed) {
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-  const nlohmann::json report = resumed.json();
+  nlohmann::json report = resumed.json();
   EXPECT_EQ(report["steps"], reference()["steps"]);
   EXPECT_EQ(report["interrupted"], false);
   const auto first = report["first_step"].get<size_t>();

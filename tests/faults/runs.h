@@ -20,7 +20,7 @@ class StoppedRun : public ::testing::Test {
   std::vector<std::string> command(const std::string& dir, const std::vector<std::string>& more = {}) const;
   Finished train(const std::string& dir, const std::vector<std::string>& more = {}) const;
   // The result of a run that nothing stopped.
-  const nlohmann::json& reference();
+  nlohmann::json& reference();
   // That `resumed` went on from its first step as the reference did, and ended with the same bits.
   void expect_continues(const Finished& resumed);
 

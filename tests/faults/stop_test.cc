@@ -25,7 +25,7 @@ TEST_F(Stop, CtrlCEndsAfterTheStepWithACheckpointAndExitCodeZero) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const Finished stopped = interrupt(signal);
     ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
-    const nlohmann::json report = stopped.json();
+    nlohmann::json report = stopped.json();
     EXPECT_EQ(report["interrupted"], true);
     const auto steps = report["steps"].get<int64_t>();
     EXPECT_GE(steps, 4);
@@ -45,7 +45,7 @@ TEST_F(Stop, TheStoppedRunGoesOnAsIfNothingWas) {
   program.send(SIGINT);
   const Finished finished = program.wait();
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  const nlohmann::json stopped = finished.json();
+  nlohmann::json stopped = finished.json();
   const Finished resumed = train("run", {"--resume"});
   EXPECT_EQ(resumed.json()["first_step"], stopped["steps"]);
   expect_continues(resumed);
@@ -74,6 +74,34 @@ TEST_F(Stop, OtherThreadsOrSettingsAreNamedWhenResumed) {
 
   const Finished same = train("run", {"--resume", "--set", "train.steps=6", "--set", "train.lr=1e-4"});
   EXPECT_EQ(same.err.find("resume_differs"), std::string::npos) << same.err;
+}
+
+// Nothing is learnt, so the third evaluation is the second one without a lower loss: the run stops after step 6. What
+// was counted before a stop counts after it.
+TEST_F(Stop, EarlyStoppingIsCarriedOver) {
+  const std::vector<std::string> still = {"--set", "train.lr=1e-30",       "--set", "train.early_stop=2",
+                                          "--set", "train.eval_every=2",   "--set", "checkpoint.every=1",
+                                          "--set", "train.weight_decay=0", "--set", "train.schedule=constant"};
+  const Finished whole = train("run", still);
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(whole.json()["steps"], 6);
+  EXPECT_EQ(whole.json()["stopped_early"], true);
+  for (const char* later : {"/step-00000005", "/step-00000006"}) std::filesystem::remove_all(path("run") + later);
+  std::vector<std::string> resume = still;
+  resume.push_back("--resume");
+  const Finished resumed = train("run", resume);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.json()["first_step"], 4);
+  EXPECT_EQ(resumed.json()["steps"], 6);
+  EXPECT_EQ(resumed.json()["stopped_early"], true);
+}
+
+TEST_F(Stop, AFinishedRunHasNothingLeftToDo) {
+  reference();
+  const Finished again = train("reference", {"--resume"});
+  EXPECT_EQ(again.json()["first_step"], kSteps);
+  EXPECT_EQ(again.json()["losses"].size(), 0u);
+  expect_continues(again);
 }
 
 }  // namespace

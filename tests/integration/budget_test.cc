@@ -60,6 +60,15 @@ TEST_P(BudgetOfARun, ThePeakItselfTrains) {
   EXPECT_EQ(report.measured_peak_bytes, peak_bytes_);
 }
 
+// The plan, and with it kernels and bits, never hangs on how much more there would be.
+TEST_P(BudgetOfARun, MoreOfItChangesNothing) {
+  const std::vector<std::string> least = {budget(peak_bytes_)}, more = {budget(8 * peak_bytes_)};
+  EXPECT_EQ(TinyRun(config_, least).planned().plan_digest, TinyRun(config_, more).planned().plan_digest);
+  const TinyResult a = train_tiny(config_, least), b = train_tiny(config_, more);
+  EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.parameters_sha256, b.parameters_sha256);
+}
+
 TEST_P(BudgetOfARun, TheProgramEndsWithThreeAndTrainsNothing) {
   for (const char* command : {"train", "plan"}) {
     const Finished refused = run_program(folder_, {command, "-c", config_, "--set", budget(peak_bytes_ - 1), "--set",

@@ -37,7 +37,7 @@ int64_t sum_of_categories(const nlohmann::json& categories) {
 TEST_F(Cli, TrainPrintsOneObjectWithEveryField) {
   const Finished finished = run({"train", "--json", "-c", config_, "--set", "train.log_every=1"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  const nlohmann::json report = finished.json();
+  nlohmann::json report = finished.json();
   EXPECT_EQ(report["steps"], 6);
   EXPECT_EQ(report["losses"].size(), 6u);
   for (const auto& loss : report["losses"]) EXPECT_GT(loss, 0.0);
@@ -70,7 +70,7 @@ TEST_F(Cli, TokensPerSecondOfAText) {
 TEST_F(Cli, PlanPrintsOneObjectAndSaysWhatTrainMeasures) {
   const Finished finished = run({"plan", "--json", "-c", config_, "--budget", "64MiB"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
-  const nlohmann::json plan = finished.json();
+  nlohmann::json plan = finished.json();
   EXPECT_EQ(plan["model"], "mlp");
   EXPECT_EQ(plan["device"], "cpu");
   EXPECT_EQ(plan["budget_bytes"], 64 << 20);
@@ -82,7 +82,7 @@ TEST_F(Cli, PlanPrintsOneObjectAndSaysWhatTrainMeasures) {
   EXPECT_EQ(plan["recompute_overhead"], 0.0);
   EXPECT_TRUE(plan.contains("predicted_step_seconds"));
   EXPECT_GT(plan["plan_seconds"], 0.0);
-  const nlohmann::json trained = run({"train", "--json", "-c", config_}).json();
+  nlohmann::json trained = run({"train", "--json", "-c", config_}).json();
   EXPECT_EQ(trained["measured_peak_bytes"], plan["planned_peak_bytes"]);
   EXPECT_EQ(trained["plan_digest"], plan["plan_digest"]);
 }
@@ -154,7 +154,7 @@ TEST_F(Cli, WhatCannotBeDoneIsOneWithALineThatSaysWhy) {
 TEST_F(Cli, ConfigChecksAndShows) {
   EXPECT_EQ(run({"config", "check", config_}).exit_code, 0);
   EXPECT_EQ(run({"config", "check", config_, "--set", "train.lr=-1"}).exit_code, 2);
-  const nlohmann::json shown = run({"config", "show", config_, "--json", "--set", "train.lr=0.25"}).json();
+  nlohmann::json shown = run({"config", "show", config_, "--json", "--set", "train.lr=0.25"}).json();
   EXPECT_EQ(shown["train"]["lr"], 0.25);
   EXPECT_EQ(shown["train"]["global_batch"], 32);
   EXPECT_NE(run({"config", "reference"}).out.find("global_batch"), std::string::npos);

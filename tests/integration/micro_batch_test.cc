@@ -23,6 +23,7 @@ struct OneStep {
   double loss = 0;
   Tensors gradients;
   Tensors statistics;
+  std::vector<int32_t> counters;  // of batch-norm updates
 };
 
 class MicroBatch : public ::testing::TestWithParam<const char*> {
@@ -35,7 +36,14 @@ class MicroBatch : public ::testing::TestWithParam<const char*> {
     data::Loader loader(*tiny.planned().dataset,
                         {.global_batch = tiny.planned().batch.global_batch, .seed = tiny.planned().batch.seed});
     const double loss = tiny.trainer().step(loader.next()).loss;
-    return {loss, gradients(tiny), persistent(tiny, Category::statistics)};
+    return {loss, gradients(tiny), persistent(tiny, Category::statistics), counters(tiny)};
+  }
+
+  static std::vector<int32_t> counters(TinyRun& tiny) {
+    std::vector<int32_t> values;
+    for (const auto& p : tiny.trainer().persistent())
+      if (p.tensor->type.dtype == DType::i32) values.push_back(*reinterpret_cast<const int32_t*>(p.bytes.data()));
+    return values;
   }
 
   static void expect_close(const OneStep& other, const OneStep& whole) {
@@ -82,6 +90,10 @@ TEST_P(MicroBatchWithBatchNorm, StatisticsOfFixedGroupsAreBitIdentical) {
   ASSERT_FALSE(whole.statistics.empty());
   for (const char* samples : {"8", "16"})
     EXPECT_EQ(one_step(micro_batch(samples)).statistics, whole.statistics) << samples;
+  ASSERT_FALSE(whole.counters.empty());
+  for (const char* samples : {"8", "16", "32"})
+    EXPECT_EQ(one_step(micro_batch(samples)).counters, std::vector<int32_t>(whole.counters.size(), 32 / 8))
+        << "once per group of eight";
   std::vector<std::string> other_groups = micro_batch("32");
   other_groups.push_back("memory.norm_batch=16");
   EXPECT_NE(one_step(other_groups).statistics, whole.statistics) << "the groups are what the statistics hang on";
