@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "monitoring/families.h"
 #include "monitoring/listen_address.h"
 
@@ -26,11 +27,21 @@ class CounterCollection : public prometheus::Collectable {
 
   std::vector<prometheus::MetricFamily> Collect() const override {
     const std::lock_guard lock(mutex_);
-    if (refresh_) refresh_();
+    if (refresh_) try_refresh();
     return to_families(counters_.snapshot());
   }
 
  private:
+  // The callers are C code of the server, through which nothing may be thrown: a /proc that cannot be read at the
+  // moment must not end the training.
+  void try_refresh() const {
+    try {
+      refresh_();
+    } catch (const std::exception& e) {
+      log(LogLevel::warning, "metrics_not_refreshed", {{"why", e.what()}});
+    }
+  }
+
   Counters& counters_;
   std::function<void()> refresh_;
   mutable std::mutex mutex_;  // of scrapes that come at once
@@ -65,20 +76,25 @@ struct Exporter::Server {
         collection(std::make_shared<CounterCollection>(counters, std::move(refresh))),
         exposer(std::make_unique<prometheus::Exposer>(std::vector<std::string>{
             "listening_ports", bound, "num_threads", kWorkers, "request_timeout_ms", kClientTimeoutMs})) {
+    port = exposer->GetListeningPorts().at(0);
     exposer->RegisterCollectable(collection);
   }
 
   ~Server() {
     std::atomic<bool> ended{false};
-    std::thread visitor(knock_until, std::cref(ended), port(), host);
+    std::thread visitor;
+    try {
+      visitor = std::thread(knock_until, std::cref(ended), port, std::cref(host));
+    } catch (const std::exception& e) {  // without a visitor the end takes two seconds
+      log(LogLevel::warning, "metrics_end_slowly", {{"why", e.what()}});
+    }
     exposer.reset();  // its threads end before what they use
     ended = true;
-    visitor.join();
+    if (visitor.joinable()) visitor.join();
   }
 
-  int port() const { return exposer->GetListeningPorts().at(0); }
-
   std::string host;
+  int port = 0;
   std::shared_ptr<CounterCollection> collection;
   std::unique_ptr<prometheus::Exposer> exposer;
 };
@@ -94,7 +110,7 @@ Exporter::Exporter(Counters& counters, const std::string& address, std::function
 
 Exporter::~Exporter() = default;
 
-int Exporter::port() const { return server_->port(); }
+int Exporter::port() const { return server_->port; }
 
 std::string Exporter::url() const { return "http://" + server_->host + ":" + std::to_string(port()) + "/metrics"; }
 

@@ -13,8 +13,8 @@ class Exporter {
  public:
   // Listens on "HOST:PORT" (port 0: any free one) until destroyed; `counters` must outlive it. `refresh`, if given, is
   // called before each snapshot, one call at a time, on the scraping thread, to set gauges that nobody keeps up to date
-  // (live bytes at the instruction in hand); it must not wait for the training thread. Throws what bindable_address()
-  // throws.
+  // (live bytes at the instruction in hand); it must not wait for the training thread. What it throws is logged, and
+  // the page shows the values of before. Throws what bindable_address() throws.
   Exporter(Counters& counters, const std::string& address, std::function<void()> refresh = {});
   ~Exporter();
   Exporter(const Exporter&) = delete;

@@ -99,6 +99,20 @@ TEST(Exporter, EveryScrapeSeesTheLatestValues) {
   EXPECT_THAT(second, HasSubstr("tidemark_live_bytes 200\n"));
 }
 
+TEST(Exporter, AFailedRefreshIsLoggedAndThePageStillServed) {
+  Counters counters;
+  counters.counter("tidemark_steps_total", "Steps.").add(3);
+  testing::internal::CaptureStderr();
+  std::string page;
+  {
+    const Exporter exporter(counters, kAnyPort, [] { throw Error(ErrorCode::io, "cannot open '/proc/meminfo'"); });
+    page = scrape(exporter);
+  }
+  EXPECT_THAT(page, HasSubstr("tidemark_steps_total 3\n"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("event=metrics_not_refreshed why=\"cannot open '/proc/meminfo'\""));
+}
+
 TEST(Exporter, GroupsOfUpdatesAreSeenWholeWhileTrainingGoesOn) {
   Counters counters;
   Counter& a = counters.counter("tidemark_a_total", "A.");
