@@ -1,7 +1,7 @@
 #include "ops/embedding/embedding.h"
 
 #include "base/error.h"
-#include "graph/autodiff.h"
+#include "ops/accumulate_gradient.h"
 #include "ops/embedding/embedding_kernels.h"
 #include "ops/op_rules.h"
 
@@ -41,10 +41,11 @@ class EmbeddingOp : public Op {
 
   void gradient(GradientContext& context) const override {
     const ValueId dy = context.output_gradient(0);
+    const auto rows = [&](size_t i) { return Attributes{{"rows", context.input_type(i).shape[0]}}; };
     if (context.needs_gradient(1)) {
-      emit(context, 1, "embedding_grad", "dtable", {context.input(0), dy, context.accumulator(1)});
+      emit_accumulating(context, 1, "embedding_grad", "dtable", {context.input(0), dy}, rows(1));
     }
-    if (context.needs_gradient(2)) emit(context, 2, "position_grad", "dpositions", {dy, context.accumulator(2)});
+    if (context.needs_gradient(2)) emit_accumulating(context, 2, "position_grad", "dpositions", {dy}, rows(2));
   }
 
   Cost cost(const OpCall& call) const override {
@@ -55,16 +56,6 @@ class EmbeddingOp : public Op {
       cost.bytes_read += call.input(0).shape.dim(-1) * call.input(2).shape[1] * size_bytes(call.input(2).dtype);
     }
     return cost;
-  }
-
- private:
-  // The last of `inputs` is the accumulator, if there is one.
-  static void emit(GradientContext& context, size_t i, std::string_view op, std::string_view node,
-                   std::vector<ValueId> inputs) {
-    const bool has_sum = inputs.back().valid();
-    const Attributes rows{{"rows", context.input_type(i).shape[0]}};
-    const ValueId gradient = context.emit(op, node, std::move(inputs), rows)[0];
-    has_sum ? context.set_accumulated(i, gradient) : context.add_gradient(i, gradient);
   }
 };
 
