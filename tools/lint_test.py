@@ -48,6 +48,7 @@ class TextTest(InFolder):
     def test_length(self):
         self.assertEqual(self.errors("a.py", "x = 1\n" * 400), [])
         self.assertEqual(self.errors("a.py", "x = 1\n" * 401), ["a.py:1: 401 lines; split at 400"])
+        self.assertEqual(self.errors("a.inc", "int x;\n" * 401), ["a.inc:1: 401 lines; split at 400"])
         self.assertEqual(self.errors("data.csv", "1,2\n" * 5000), [])
 
     def test_cpu_flags_need_their_rule(self):

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-CPP = (".h", ".cc", ".cu", ".cuh")
+CPP = (".h", ".cc", ".cu", ".cuh", ".inc")
 FILES_A_CALL = 20
 
 

@@ -6,7 +6,7 @@ MAX_BYTES = 1 << 20
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60
 
-CPP = (".h", ".cc", ".cu", ".cuh")
+CPP = (".h", ".cc", ".cu", ".cuh", ".inc")
 CODE = CPP + (".py", ".sh", ".bzl")
 
 # Written in two halves, so that this file passes its own rule.
