@@ -1,6 +1,6 @@
 """cuda_configure: the repository of an installed CUDA toolkit, or an empty one that says there is none.
 
-Looks at $CUDA_HOME, /usr/local/cuda and Debian's nvidia-cuda-toolkit; needs CUDA 12. TIDEMARK_CUDA=off in the
+Looks at $CUDA_HOME, /usr/local/cuda and Debian's nvidia-cuda-toolkit; needs CUDA 12.5. TIDEMARK_CUDA=off in the
 environment acts as though no toolkit were installed; --config=cpu keeps the repository and builds without it.
 """
 
@@ -13,7 +13,8 @@ _LIBRARIES = {
     "nccl": ["-lnccl"],
 }
 
-_OLDEST = [12, 0]
+# The first with cudaGetDriverEntryPointByVersion, which device/cuda/cuda_driver.cc calls.
+_OLDEST = [12, 5]
 
 _TOOLKIT_BZL = """NVCC = %r
 NVCC_VERSION = %r
@@ -132,7 +133,7 @@ def _cuda_configure_impl(rctx):
     version_line, version = _nvcc_version(rctx, toolkit.nvcc)
     if version < _OLDEST:
         # buildifier: disable=print
-        print("%s is older than CUDA 12 (the first with C++20): building without CUDA" % toolkit.nvcc)
+        print("%s is older than CUDA 12.5: building without CUDA" % toolkit.nvcc)
         _write_empty(rctx)
         return
     _write_toolkit(rctx, toolkit, version_line, version)
