@@ -163,6 +163,9 @@ TEST_F(ModelsTest, ProblemsBetweenKeysAndDataAreNamed) {
   stages.lists_by_name["blocks"] = {1, 1, 1, 1, 1, 1};
   deep.fields(stages);
   EXPECT_EQ(deep.problems(images()).size(), 1U) << "28 pixels cannot be halved five times";
+  stages.lists_by_name["blocks"].assign(66, 1);
+  deep.fields(stages);
+  EXPECT_EQ(deep.problems(images()).size(), 1U) << "nor sixty-five times";
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "framework/models/resnet.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "framework/models/layers.h"
@@ -20,7 +22,8 @@ ValueId basic_block(ModelBuilder& builder, ValueId x, int64_t out, int64_t strid
 }  // namespace
 
 void ResNet::fields(config::Fields& fields) {
-  fields.integer("width", width_, "Channels of the first stage; each later stage has twice as many.", {.min = 1, .max = 4096});
+  fields.integer("width", width_, "Channels of the first stage; each later stage has twice as many.",
+                 {.min = 1, .max = 4096});
   fields.integers("blocks", blocks_, "Basic blocks of each stage; every stage but the first halves the image.",
                   {.min = 1, .max = 1000});
 }
@@ -30,7 +33,7 @@ std::vector<std::string> ResNet::problems(const data::DataInfo& data) const {
   if (blocks_.empty()) problems.push_back("model.blocks is empty; a residual net has at least one stage");
   if (!problems.empty() || data.fields[0].sample.shape.rank() != 3) return problems;
   const int64_t side = std::min(data.fields[0].sample.shape[0], data.fields[0].sample.shape[1]);
-  if (blocks_.size() > 1 && (side >> (blocks_.size() - 1)) < 1)
+  if (blocks_.size() > static_cast<size_t>(std::bit_width(static_cast<uint64_t>(side))))  // each stage but one halves
     problems.push_back("model.blocks has " + std::to_string(blocks_.size()) + " stages, too many for images of side " +
                        std::to_string(side));
   return problems;
@@ -48,7 +51,8 @@ ModelOutputs ResNet::build(ModelBuilder& builder, const ModelRequest& request) c
     }
   }
   x = builder.op("global_avg_pool2d", "pool", {x});
-  x = linear(builder, "head", x, {.in = channels, .out = request.data.classes, .stddev = std::sqrt(1.0 / static_cast<double>(channels))});
+  x = linear(builder, "head", x,
+             {.in = channels, .out = request.data.classes, .stddev = std::sqrt(1.0 / static_cast<double>(channels))});
   return classification_loss(builder, x, request);
 }
 
