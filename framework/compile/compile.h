@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/compile/costs.h"
 #include "framework/compile/program.h"
+#include "memory/recompute/recompute_planner.h"
 #include "ops/op_definition.h"
 
 namespace tidemark::compile {
@@ -12,27 +14,35 @@ namespace tidemark::compile {
 struct BodySpec {
   std::string name;
   Graph graph;
-  // True for bodies that run inside a step whose gradients stay between them (accumulation); their Scope::step externals
-  // then keep their bytes from body to body. Otherwise such values are the body's own.
+  // True for bodies that run inside a step whose gradients stay between them (accumulation); their Scope::step
+  // externals then keep their bytes from body to body. Otherwise such values are the body's own.
   bool shares_step_segment = false;
 };
 
 struct CompileOptions {
-  std::string name = "program";          // of the model, for messages
+  std::string name = "program";  // of the model, for messages
   ops::KernelDevice device = ops::KernelDevice::cpu;
   int threads = 1;
-  int64_t alignment = 64;                // bytes, power of two; CUDA wants 256
-  std::string planner = "portfolio";     // see memory::all_offset_planners
+  int64_t alignment = 64;             // bytes, power of two; CUDA wants 256
+  std::string planner = "portfolio";  // see memory::all_offset_planners
   memory::OffsetPlannerOptions planner_options;
-  bool debug_guards = false;             // memory.debug: kGuardBytes before and after every buffer
-  // Node names of updates that wait for the end of the body instead of running as soon as they can; off by default,
-  // on only in the test that shows what it saves.
+  // Recomputation, for bodies whose arena would be above arena_budget_bytes: a planner of
+  // memory::all_recompute_planners, or "none". 0: no budget. `costs` is asked only then; it must outlive the call.
+  std::string recompute = "none";
+  int64_t arena_budget_bytes = 0;
+  memory::RecomputeOptions recompute_options;
+  Costs* costs = nullptr;
+  bool debug_guards = false;  // memory.debug: kGuardBytes before and after every buffer
+  // Updates wait for the end of the body instead of running as soon as they can; for the tests that show what that
+  // saves.
   bool updates_at_end = false;
 };
 
 inline constexpr int64_t kGuardBytes = 64;
 
-// Throws Error(config) for a graph that does not verify or has no kernel, and what the planner throws.
+// Throws Error(config) for a graph that does not verify or has no kernel, and what the planners throw: with recomputation
+// and a budget that cannot be met, Error(out_of_memory) naming the least one that can. Without recomputation the budget is
+// not looked at.
 Program compile(std::vector<BodySpec> bodies, const ops::OpSet& ops, const CompileOptions& options);
 
 }  // namespace tidemark::compile

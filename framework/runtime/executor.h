@@ -1,13 +1,11 @@
 // Runs the bodies of a compiled program in an arena.
 //
-// Everything is bound to addresses when the executor is made; run() allocates nothing, and publishes where it is with one
-// store, so that an exporter can look up live bytes by category without stopping it.
+// Everything is bound to addresses when the executor is made; run() allocates nothing, and publishes where it is with
+// one store, so that an exporter can look up live bytes by category without stopping it.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
-#include <memory>
-#include <string_view>
 #include <vector>
 
 #include "framework/compile/program.h"
@@ -31,8 +29,8 @@ struct Position {
 
 class Executor {
  public:
-  // `program` and the arena's bytes (program.arena_bytes of them from `arena`, aligned as the program was compiled) must
-  // outlive the executor; so must `observer`, which may be nullptr.
+  // `program` and the arena's bytes (program.arena_bytes of them from `arena`, aligned as the program was compiled)
+  // must outlive the executor; so must `observer`, which may be nullptr.
   Executor(const compile::Program& program, std::byte* arena, ExecutionObserver* observer = nullptr);
 
   // Throws what a kernel that can be refused throws, or the observer.

@@ -4,7 +4,9 @@
 // - Before an instruction reads a tensor, its bytes must still belong to it: a plan that let somebody else take them is
 //   reported with both tensors and the op. The segments' tensors always belong to themselves.
 // - The guard bytes around every buffer of the body area are checked after each instruction that was given the buffer.
-// - After each instruction its f32 outputs are searched for the mark: an op that read dead bytes behind the plan's back.
+// - After each instruction its f32 outputs are searched for the mark: an op that read dead bytes behind the plan's
+//   back.
+//
 // Costs a pass over every operand; for tests and hunts, not for training.
 #pragma once
 
@@ -16,17 +18,18 @@
 
 namespace tidemark::runtime {
 
-inline constexpr uint32_t kDeadPattern = 0x7fc0dead;   // a quiet NaN; arithmetic keeps its payload
+inline constexpr uint32_t kDeadPattern = 0x7fc0dead;  // a quiet NaN; arithmetic keeps its payload
 inline constexpr uint32_t kGuardPattern = 0x5a5a5a5a;
 
 class MemoryDebugger : public ExecutionObserver {
  public:
-  // The program must have been compiled with debug_guards. All of the arena's body area is filled with kDeadPattern at the
-  // start of every body.
+  // The program must have been compiled with debug_guards. All of the arena's body area is filled with kDeadPattern at
+  // the start of every body.
   MemoryDebugger(const compile::Program& program, std::byte* arena);
 
   void body_begins(const compile::Body& body) override;
-  // Both throw Error(device): "use of 'layer1/x' by 'layer2/matmul' (op matmul) after its lifetime: its bytes belong to ...".
+  // Both throw Error(device): "use of 'layer1/x' by 'layer2/y' (op matmul, kernel onednn:matmul) in body 'step[32]'
+  // outside its lifetime: its bytes at offset 4096 belong to 'layer1/z'".
   void before(const compile::Body& body, size_t instruction) override;
   void after(const compile::Body& body, size_t instruction) override;
 

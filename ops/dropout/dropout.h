@@ -2,9 +2,9 @@
 //
 // Note [Masks that are never stored]
 // Whether an element stays is a function of (seed, step, sample, op_index, element) through a counter-based generator
-// (base/philox.h), where `sample` is the sample's position in the data set's order and `element` its index inside the
-// sample. The backward pass therefore draws the mask again instead of keeping it, a recomputation gets the same mask,
-// and neither micro-batch, nor rank, nor thread count changes it.
+// (base/philox.h), where `sample` is the sample's position in the step's global batch and `element` its index inside
+// the sample. The backward pass therefore draws the mask again instead of keeping it, a recomputation gets the same
+// mask, and neither micro-batch, nor rank, nor thread count changes it.
 #pragma once
 
 #include "ops/op_definition.h"

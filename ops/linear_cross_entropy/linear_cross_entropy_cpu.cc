@@ -4,9 +4,9 @@
 // to the threads in fixed parts:
 //   1. logits of the block, and the running maximum and sum of exponentials of every sample;
 //      between the sweeps the parts' sums are combined in order: log-sum-exp, loss;
-//   2. the block's logits become (softmax - one-hot) * loss_weight in place; from them the block's rows of dw, which no
-//   other
-//      part touches, and a contribution to dx, for which every part has an array of its own. These are added in order.
+//   2. the block's logits become (softmax - one-hot) * loss_weight in place; from them the block's rows of dw, which
+//      no other part touches, and a contribution to dx, for which every part has an array of its own. These are added
+//      in order.
 // Nothing is computed twice, every weight row is read twice a chunk, and a block's products run while it is in
 // cache. Without gradients a part keeps only the logits of the block in hand. Results hang on the thread count (order
 // of the sums over the vocabulary) and on the chunk (order of the sums in dw), never on addresses or budget.

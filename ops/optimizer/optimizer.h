@@ -14,9 +14,9 @@ namespace tidemark::ops {
 OpDefinition sgd_update_op();
 
 // adamw_update(param, grad, m, v, hyper f32[4], grad_scale? f32[1]) {beta1, beta2, eps, weight_decay}
-//   -> param', m' (suffix "m"), v' (suffix "v"); all f32. Loshchilov and Hutter, "Decoupled Weight Decay
-//   Regularization",
-// 2019, algorithm 2, in the form of PyTorch (the decay is scaled by lr).
+//   -> param', m' (suffix "m"), v' (suffix "v"); all f32.
+// Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2, in the form of PyTorch (the decay
+// is scaled by lr).
 // hyper = {lr, 1 / (1 - beta1^t), 1 / (1 - beta2^t), unused} is read when the op runs.
 OpDefinition adamw_update_op();
 
