@@ -34,7 +34,7 @@ int32_t first_overwrite(const StepTrace& trace, int32_t step) {
 std::vector<ExhaustivePoint> exhaustive_frontier(const StepTrace& trace) {
   std::vector<std::pair<int32_t, int32_t>> pairs;  // (stage, step)
   const auto steps = static_cast<int32_t>(trace.steps.size());
-  for (int32_t stage = 0; stage < steps; ++stage)
+  for (int32_t stage = 0; stage <= steps; ++stage)
     for (int32_t step = 0; step < stage; ++step)
       if (trace.steps[step].may_run_twice && !overwrites(trace, step) && stage <= first_overwrite(trace, step))
         pairs.emplace_back(stage, step);
@@ -43,10 +43,10 @@ std::vector<ExhaustivePoint> exhaustive_frontier(const StepTrace& trace) {
   for (uint32_t set = 0; set < (uint32_t{1} << pairs.size()); ++set) {
     std::vector<int32_t> order;
     size_t pair = 0;
-    for (int32_t stage = 0; stage < steps; ++stage) {
+    for (int32_t stage = 0; stage <= steps; ++stage) {
       for (; pair < pairs.size() && pairs[pair].first == stage; ++pair)
         if ((set >> pair & 1) != 0) order.push_back(pairs[pair].second);
-      order.push_back(stage);
+      if (stage < steps) order.push_back(stage);
     }
     const Schedule schedule = make_schedule(trace, std::move(order));
     points.push_back({live_peak(trace, schedule).bytes, schedule_cost(trace, schedule) - total_cost(trace)});

@@ -14,8 +14,8 @@ struct ExhaustivePoint {
 };
 
 // The plans that no other beats in both, lowest peak first, over every set of (stage, step) pairs: before each step of
-// the trace, any earlier steps may run again, in the trace's order. 2^(n(n-1)/2) schedules: at most 7 steps that may
-// repeat.
+// the trace, and after the last, any earlier steps may run again, in the trace's order. 2^(n(n+1)/2) schedules: at most
+// 6 steps that may repeat.
 std::vector<ExhaustivePoint> exhaustive_frontier(const StepTrace& trace);
 
 }  // namespace tidemark::memory

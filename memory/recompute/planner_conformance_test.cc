@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "memory/recompute/exhaustive_schedules.h"
+#include "memory/recompute/overhead_bound.h"
 #include "memory/recompute/random_step_trace.h"
 #include "memory/recompute/recompute_planner.h"
 
@@ -86,6 +87,23 @@ TEST_P(RecomputeConformance, NeverBetterThanAllSchedules) {
         }
       }
     }
+}
+
+TEST(ExtraCostLowerBound, IsNeverAboveTheLeastCost) {
+  int tight = 0;
+  int points = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed)
+    for (const RandomStepTraceOptions& kind : trace_kinds(seed, 5)) {
+      const StepTrace trace = random_step_trace(kind);
+      for (const ExhaustivePoint& point : exhaustive_frontier(trace)) {
+        SCOPED_TRACE(describe(kind, 0) + ", budget " + std::to_string(point.peak_bytes));
+        const int64_t bound = extra_cost_lower_bound(trace, point.peak_bytes);
+        ASSERT_LE(bound, point.extra_cost);
+        tight += bound == point.extra_cost ? 1 : 0;
+        ++points;
+      }
+    }
+  EXPECT_GT(tight, points / 2);  // a bound that says nothing would pass the rest
 }
 
 TEST_P(RecomputeConformance, BudgetHoldsForTheArena) {

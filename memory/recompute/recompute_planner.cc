@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "memory/recompute/arena_fit.h"
+#include "memory/recompute/overhead_bound.h"
 
 namespace tidemark::memory {
 namespace {
@@ -23,6 +24,16 @@ namespace {
                   std::to_string(least.bytes) + " bytes, for " + step_text(least.step));
 }
 
+void add_bound(const StepTrace& trace, int64_t budget_bytes, const RecomputeOptions& options, RecomputePlan& plan) {
+  OverheadBoundOptions bound;
+  bound.work_limit = options.bound_work_limit;
+  bound.known_cost = plan.extra_cost;
+  plan.extra_cost_lower_bound = extra_cost_lower_bound(trace, budget_bytes, bound);
+  const int64_t cost = total_cost(trace);
+  plan.overhead_lower_bound =
+      cost > 0 ? static_cast<double>(plan.extra_cost_lower_bound) / static_cast<double>(cost) : 0;
+}
+
 }  // namespace
 
 RecomputePlan RecomputePlanner::plan(const StepTrace& trace, int64_t budget_bytes,
@@ -33,6 +44,7 @@ RecomputePlan RecomputePlanner::plan(const StepTrace& trace, int64_t budget_byte
       in_arena ? plan_in_arena(*this, trace, budget_bytes, options) : best_effort(trace, budget_bytes, options);
   if ((in_arena ? plan.peak_arena_bytes : plan.peak_live_bytes) > budget_bytes && !trace.steps.empty())
     refuse(trace, budget_bytes, plan, in_arena, name());
+  if (options.bound_work_limit > 0) add_bound(trace, budget_bytes, options, plan);
   return plan;
 }
 

@@ -22,6 +22,8 @@ struct RecomputeOptions {
   // Search effort in units of the planner's own elementary moves, never seconds: the same trace, options and seed give
   // the same plan on every machine.
   int64_t work_limit = 60'000;
+  // Effort for the lower bound on the overhead, in its own units; 0: no bound.
+  int64_t bound_work_limit = 20'000'000;
   // Where set, plan()'s budget holds for the arena that this planner lays out (alignment and fragmentation included),
   // not only for the sum of live bytes. Not owned.
   const OffsetPlanner* offset_planner = nullptr;
@@ -30,8 +32,11 @@ struct RecomputeOptions {
 
 struct RecomputePlan {
   Schedule schedule;
-  int64_t extra_cost = 0;       // cost of the schedule less the cost of the trace
-  double overhead = 0;          // extra_cost / cost of the trace; 0 for a trace without cost
+  int64_t extra_cost = 0;  // cost of the schedule less the cost of the trace
+  double overhead = 0;     // extra_cost / cost of the trace; 0 for a trace without cost
+  // plan() only: what every schedule within the budget costs at least (overhead_bound.h); 0 if not looked for.
+  int64_t extra_cost_lower_bound = 0;
+  double overhead_lower_bound = 0;
   int64_t peak_live_bytes = 0;  // fixed_bytes included
   // With an offset planner: fixed_bytes + the arena's peak, and the offsets of schedule.instances and workspaces in the
   // order of arena_trace(). Without: 0 and empty.

@@ -6,7 +6,17 @@
 namespace tidemark::memory::recompute {
 namespace {
 
-constexpr double kStrongestNoise = 1.2;
+constexpr double kStrongestNoise = 2;
+// Share of rounds that may end dearer than they began, and how much above the best plan.
+constexpr double kUphillShare = 0.3;
+constexpr double kUphill = 1.005;
+// A repair gives up this much above what it may end with: the pruning after it rarely saves more.
+constexpr double kRepairAllowance = 0.02;
+// Goes on for so many times what the best plan took to find.
+constexpr int64_t kPatience = 3;
+constexpr double kShiftShare = 0.3;
+constexpr int64_t kLongestShift = 6;
+constexpr double kWorstStageShare = 0.8;
 // Runs that a round of the improvement looks at for removal, beside those that the round itself added.
 constexpr int64_t kPrunedPerRound = 24;
 
@@ -39,7 +49,7 @@ class Improvement {
     const int64_t first = state_.flips();
     int64_t last_gain = first;
     while (best_cost_ > limits_.target_cost && state_.flips() - first < limits_.flips &&
-           state_.flips() - last_gain < limits_.idle_flips) {
+           state_.flips() - last_gain < limits_.idle_flips + kPatience * (last_gain - first)) {
       runs_ = state_.extra_runs();
       if (runs_.empty()) break;
       if (round()) last_gain = state_.flips();
@@ -56,10 +66,11 @@ class Improvement {
     RepairMode mode;
     mode.noise = kStrongestNoise * random_.unit();
     mode.thorough = false;
-    mode.gain_at_worst_stage = random_.unit() < 0.5;
+    mode.gain_at_worst_stage = random_.unit() < kWorstStageShare;
     // Now and then a slightly dearer plan is accepted, measured from the best one.
-    const double allowed = random_.unit() < 0.15 ? std::max(current_cost_, best_cost_ * 1.03) : current_cost_;
-    mode.cost_limit = allowed + 0.3 * current_cost_;
+    const double allowed =
+        random_.unit() < kUphillShare ? std::max(current_cost_, best_cost_ * kUphill) : current_cost_;
+    mode.cost_limit = allowed + kRepairAllowance * current_cost_;
     const bool fits = repair_.run(mode);
     if (fits) prune_some(mark);
     if (!fits || state_.extra_cost() > allowed) {
@@ -90,7 +101,19 @@ class Improvement {
       for (Run run : runs_)
         if (std::abs(run.step - centre) <= width) take_out(run);
     }
+    if (random_.unit() < kShiftShare) shift(runs_[random_.below(count)]);
     state_.settle();
+  }
+
+  // The same run at another time, before it is read: costs nothing, but may open the way for others.
+  void shift(Run run) {
+    const auto by = static_cast<int32_t>(1 + random_.below(kLongestShift));
+    const int32_t stage = random_.unit() < 0.7 ? run.stage - by : run.stage + by;
+    if (stage <= run.step || stage >= state_.problem().step_count || state_.runs_at(run.step, stage) ||
+        !state_.problem().may_repeat(run.step, stage))
+      return;
+    take_out(run);
+    state_.flip({stage, run.step});
   }
 
   void take_out(Run run) {

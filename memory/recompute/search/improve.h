@@ -15,7 +15,7 @@ void prune(PlanState& state);
 struct ImproveLimits {
   double target_cost = 0;  // stops when the extra cost is not above this: proven best
   int64_t flips = 0;       // stops after so many
-  int64_t idle_flips = 0;  // stops after so many without finding anything better
+  int64_t idle_flips = 0;  // stops after so many (and a multiple of what the best took) without a better one
 };
 
 // The state must fit; afterwards it holds the best plan found, which is never dearer.

@@ -9,8 +9,8 @@
 // of what begins, ends or runs in it). A flip changes the base over ranges of stages, and the local part of a handful.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "memory/recompute/search/problem.h"
@@ -63,9 +63,26 @@ class PlanState {
 
   bool has_extra(int32_t stage) const { return !local_[stage].empty(); }
   const std::vector<int32_t>& extra_steps(int32_t stage) const { return local_[stage]; }
-  bool runs_at(int32_t step, int32_t stage) const;
-  int32_t next_run(int32_t step, int32_t stage) const;    // first stage > stage, or kNever
-  int32_t latest_run(int32_t step, int32_t stage) const;  // last stage <= stage, or -1
+  bool runs_at(int32_t step, int32_t stage) const {
+    const std::vector<int32_t>& stages = extra_[step];
+    return step == stage || (!stages.empty() && std::binary_search(stages.begin(), stages.end(), stage));
+  }
+  // First stage > stage in which the step runs, or kNever.
+  int32_t next_run(int32_t step, int32_t stage) const {
+    if (step > stage) return step;
+    const std::vector<int32_t>& stages = extra_[step];
+    if (stages.empty()) return kNever;
+    const auto next = std::upper_bound(stages.begin(), stages.end(), stage);
+    return next == stages.end() ? kNever : *next;
+  }
+  // Last stage <= stage in which the step runs, or -1.
+  int32_t latest_run(int32_t step, int32_t stage) const {
+    if (step > stage) return -1;
+    const std::vector<int32_t>& stages = extra_[step];
+    if (stages.empty()) return step;
+    const auto next = std::upper_bound(stages.begin(), stages.end(), stage);
+    return next == stages.begin() ? step : *(next - 1);
+  }
   // End (stage of the last reader) of the copy of a value that is latest at a stage.
   int32_t end_of_latest(int32_t value, int32_t stage) const;
   int32_t next_read(int32_t value, int32_t stage) const;  // first stage > stage with a reader, or kNever
@@ -73,6 +90,8 @@ class PlanState {
 
  private:
   int32_t end_of_copy(int32_t value, int32_t made, int32_t next_made) const;
+  // Does a run in the stages [made, next_made) read the value?
+  bool is_read_from(int32_t value, int32_t made, int32_t next_made) const;
   bool goes_on(int32_t value, int32_t stage) const;
   double local_peak(int32_t stage);
   double local_peak_of_one(int32_t stage) const;

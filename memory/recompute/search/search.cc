@@ -9,6 +9,12 @@ namespace {
 
 constexpr int32_t kLongTrace = 600;  // steps; above, several moves are made at once
 
+// How long to go on without a better plan grows with what there is to gain: the square of the overhead in percent, but
+// not beyond what a trace of so many steps needs.
+constexpr double kIdleFlips = 2500;
+constexpr double kIdleFlipsPerOverhead = 8000;
+constexpr double kIdleFlipsPerStep = 80;
+
 }  // namespace
 
 Search::Search(const Problem& problem, uint64_t seed, int64_t work_limit)
@@ -34,6 +40,12 @@ bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, dou
   return fits;
 }
 
+int64_t Search::idle_flips() const {
+  const double percent = 100 * best_.extra_cost / std::max(problem_.total_cost, 1.0);
+  return static_cast<int64_t>(std::min(kIdleFlips + kIdleFlipsPerOverhead * percent * percent,
+                                       kIdleFlipsPerStep * static_cast<double>(problem_.step_count)));
+}
+
 // Nothing fits yet: take out part of the runs, repair with noise, keep what lowers the excess.
 bool Search::struggle(double) { return false; }
 
@@ -51,7 +63,8 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
     if (best_.fits) {
       state_.assign(best_.runs);
       ImproveLimits limits;
-      limits.flips = limits.idle_flips = work_limit_;
+      limits.flips = work_limit_ - (state_.flips() - first);
+      limits.idle_flips = idle_flips();
       improve(state_, repair_, random_, limits);
       keep_if_better();
     }

@@ -32,6 +32,7 @@ class Search {
   bool greedy(bool gain_at_worst_stage, const std::vector<Run>& start, double cost_limit);
   bool struggle(double budget_bytes);
   void keep_if_better();
+  int64_t idle_flips() const;
 
   const Problem& problem_;
   const int64_t work_limit_;

@@ -1,0 +1,151 @@
+#include "memory/recompute/search/dual_bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tidemark::memory::recompute {
+
+int32_t LinearProgram::add_variable(double cost) {
+  costs_.push_back(cost);
+  return variables() - 1;
+}
+
+void LinearProgram::add_row(const std::vector<Term>& terms, double rhs) {
+  terms_.insert(terms_.end(), terms.begin(), terms.end());
+  row_starts_.push_back(static_cast<int32_t>(terms_.size()));
+  rhs_.push_back(rhs);
+}
+
+namespace {
+
+constexpr int kRoundsPerCheck = 40;
+
+class PrimalDual {
+ public:
+  explicit PrimalDual(const LinearProgram& program)
+      : program_(program),
+        z_(program.variables(), 0),
+        w_(program.rows(), 0),
+        gradient_(program.variables(), 0),
+        z_step_(program.variables(), 0),
+        w_step_(program.rows(), 0),
+        z_sum_(program.variables(), 0),
+        w_sum_(program.rows(), 0) {
+    for (int32_t r = 0; r < program_.rows(); ++r)
+      for (int32_t i = program_.row_starts()[r]; i < program_.row_starts()[r + 1]; ++i) {
+        const LinearProgram::Term& term = program_.all_terms()[i];
+        z_step_[term.variable] += std::abs(term.factor);
+        w_step_[r] += std::abs(term.factor);
+      }
+    for (double& step : z_step_) step = step > 0 ? 1 / step : 1;
+    for (double& step : w_step_) step = step > 0 ? 1 / step : 1;
+    double scale = 0;
+    for (double cost : program_.costs()) scale = std::max(scale, cost);
+    weight_ = scale > 0 ? scale : 1;
+    gradient_ = program_.costs();
+  }
+
+  double run(int64_t work_limit, double enough) {
+    double best = bound_of(w_);
+    z_start_ = z_;
+    w_start_ = w_;
+    const int64_t per_round = 2 * program_.terms() + program_.variables() + program_.rows();
+    for (int64_t work = 0; work < work_limit && best < enough;) {
+      for (int i = 0; i < kRoundsPerCheck; ++i) round();
+      work += per_round * kRoundsPerCheck;
+      const double last = bound_of(w_);
+      std::vector<double> mean(w_sum_);
+      for (double& value : mean) value /= rounds_;
+      const double averaged = bound_of(mean);
+      best = std::max({best, last, averaged});
+      if (rounds_ >= next_restart_) restart(averaged > last, mean);
+    }
+    return best;
+  }
+
+ private:
+  // gradient_ is cost - rows^T w throughout.
+  void round() {
+    std::vector<double>& extrapolated = scratch_;
+    extrapolated.resize(z_.size());
+    for (size_t j = 0; j < z_.size(); ++j) {
+      const double next = std::clamp(z_[j] - z_step_[j] / weight_ * gradient_[j], 0.0, 1.0);
+      extrapolated[j] = 2 * next - z_[j];
+      z_[j] = next;
+      z_sum_[j] += next;
+    }
+    for (size_t j = 0; j < z_.size(); ++j) gradient_[j] = program_.costs()[j];
+    const LinearProgram::Term* terms = program_.all_terms().data();
+    for (size_t r = 0; r < w_.size(); ++r) {
+      const int32_t begin = program_.row_starts()[r];
+      const int32_t end = program_.row_starts()[r + 1];
+      double value = program_.rhs()[r];
+      for (int32_t i = begin; i < end; ++i) value -= terms[i].factor * extrapolated[terms[i].variable];
+      const double next = std::max(0.0, w_[r] + w_step_[r] * weight_ * value);
+      w_[r] = next;
+      w_sum_[r] += next;
+      if (next == 0) continue;
+      for (int32_t i = begin; i < end; ++i) gradient_[terms[i].variable] -= terms[i].factor * next;
+    }
+    ++rounds_;
+  }
+
+  double bound_of(const std::vector<double>& w) {
+    std::vector<double> reduced = program_.costs();
+    double bound = 0;
+    for (size_t r = 0; r < w.size(); ++r) {
+      bound += w[r] * program_.rhs()[r];
+      for (int32_t i = program_.row_starts()[r]; i < program_.row_starts()[r + 1]; ++i)
+        reduced[program_.all_terms()[i].variable] -= program_.all_terms()[i].factor * w[r];
+    }
+    for (double value : reduced) bound += std::min(0.0, value);
+    return bound;
+  }
+
+  void restart(bool from_mean, const std::vector<double>& mean) {
+    if (from_mean) {
+      w_ = mean;
+      for (size_t j = 0; j < z_.size(); ++j) z_[j] = z_sum_[j] / rounds_;
+      gradient_ = program_.costs();
+      for (size_t r = 0; r < w_.size(); ++r)
+        for (int32_t i = program_.row_starts()[r]; i < program_.row_starts()[r + 1]; ++i)
+          gradient_[program_.all_terms()[i].variable] -= program_.all_terms()[i].factor * w_[r];
+    }
+    balance();
+    z_start_ = z_;
+    w_start_ = w_;
+    std::fill(z_sum_.begin(), z_sum_.end(), 0);
+    std::fill(w_sum_.begin(), w_sum_.end(), 0);
+    next_restart_ = std::min(2 * next_restart_, 640);
+    rounds_ = 0;
+  }
+
+  // The weight between the two step sizes follows how far each side moved.
+  void balance() {
+    double z_moved = 0;
+    double w_moved = 0;
+    for (size_t j = 0; j < z_.size(); ++j) z_moved += (z_[j] - z_start_[j]) * (z_[j] - z_start_[j]);
+    for (size_t r = 0; r < w_.size(); ++r) w_moved += (w_[r] - w_start_[r]) * (w_[r] - w_start_[r]);
+    if (z_moved <= 0 || w_moved <= 0) return;
+    weight_ = std::exp(0.5 * std::log(std::sqrt(w_moved / z_moved)) + 0.5 * std::log(weight_));
+  }
+
+  const LinearProgram& program_;
+  std::vector<double> z_, w_;
+  std::vector<double> gradient_;
+  std::vector<double> z_step_, w_step_;
+  std::vector<double> z_sum_, w_sum_;
+  std::vector<double> z_start_, w_start_;
+  std::vector<double> scratch_;
+  double weight_ = 1;
+  int rounds_ = 0;
+  int next_restart_ = 40;
+};
+
+}  // namespace
+
+double dual_bound(const LinearProgram& program, int64_t work_limit, double enough) {
+  return PrimalDual(program).run(work_limit, enough);
+}
+
+}  // namespace tidemark::memory::recompute
