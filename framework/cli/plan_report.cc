@@ -22,7 +22,10 @@ ordered_json bodies_json(const compile::Program& program) {
                       {"peak_bytes", body.peak_bytes},
                       {"lower_bound_bytes", body.lower_bound_bytes},
                       {"proven_optimal", body.plan.proven_optimal},
-                      {"planner", body.plan.planner}});
+                      {"planner", body.plan.planner},
+                      {"recompute_planner", body.recomputation.planner},
+                      {"recomputed_instructions", body.recomputation.further_runs},
+                      {"recompute_overhead", body.recomputation.overhead}});
   return bodies;
 }
 
@@ -60,8 +63,10 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
           {"norm_batch", run.batch.norm_batch},
           {"accumulation_steps", run.batch.accumulation_steps()},
           {"total_steps", run.total_steps},
-          {"recompute_overhead", 0.0},
-          {"predicted_step_seconds", nullptr},  // costs are not measured yet
+          {"recompute_overhead", run.recompute_overhead},
+          {"recompute_overhead_lower_bound", run.recompute_overhead_lower_bound},
+          {"cost_digest", run.cost_digest},
+          {"predicted_step_seconds", nullptr},  // only what recomputation asks for is measured
           {"plan_seconds", run.plan_seconds},
           {"plan_digest", run.plan_digest},
           {"peak_body", program.bodies[program.peak_body].name},
@@ -76,6 +81,10 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
                      run.batch.accumulation_steps(), run.batch.micro_batch, run.total_steps);
   out << fmt::format("planned peak   {} in '{}'\n", exact(run.planned_peak_bytes), program.bodies[program.peak_body].name);
   out << fmt::format("arena          {}, lower bound {}\n", exact(program.arena_bytes), exact(program.lower_bound_bytes));
+  for (const compile::Body& body : program.bodies)
+    if (const compile::Recomputation& r = body.recomputation; r.further_runs > 0)
+      out << fmt::format("recomputation  {}: {} instructions run again, {:.2f} % more cost (at least {:.2f} %), by {}\n", body.name,
+                         r.further_runs, 100 * r.overhead, 100 * r.overhead_lower_bound, r.planner);
   out << "live at the peak\n";
   int64_t live = 0;
   for (int c = 0; c < kCategoryCount; ++c) {

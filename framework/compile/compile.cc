@@ -6,6 +6,7 @@
 #include "framework/compile/liveness.h"
 #include "framework/compile/lowering.h"
 #include "framework/compile/segments.h"
+#include "framework/compile/step_trace.h"
 #include "framework/compile/update_schedule.h"
 #include "graph/verifier.h"
 
@@ -26,17 +27,53 @@ class BodyCompiler {
     order_updates(body.graph);
     verify(body.graph, ops_.table());
     const LoweredNodes lowered = lower(body.graph, ops_, options_.device, options_.threads);
-    Liveness liveness =
-        find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), spec.shares_step_segment});
-    place(body, std::move(liveness));
-    emit_instructions(body, lowered);
-    list_tensors(body);
-    count_live(body);
-    return body;
+    if (!recomputes()) {
+      lay_out(body, lowered);
+      return body;
+    }
+    Body plain = body;
+    lay_out(plain, lowered);
+    return plain.peak_bytes <= options_.arena_budget_bytes ? plain : with_recomputation(body, lowered, plain.base);
   }
 
  private:
   int64_t guard_bytes() const { return options_.debug_guards ? kGuardBytes : 0; }
+
+  bool recomputes() const { return options_.recompute != "none" && options_.arena_budget_bytes > 0; }
+
+  // Everything from kernels to offsets.
+  void lay_out(Body& body, const LoweredNodes& lowered) const {
+    Liveness liveness = find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), body.shares_step_segment});
+    place(body, std::move(liveness));
+    emit_instructions(body, lowered);
+    list_tensors(body);
+    count_live(body);
+  }
+
+  // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so what
+  // is missing is taken off the planner's budget until the real arena fits.
+  Body with_recomputation(const Body& unplaced, const LoweredNodes& lowered, int64_t base) const {
+    TM_CHECK(options_.costs != nullptr, "recomputation needs costs");
+    const auto recomputer = memory::make_recompute_planner(options_.recompute);
+    const auto offsets = memory::make_offset_planner(options_.planner);
+    memory::RecomputeOptions options = options_.recompute_options;
+    options.offset_planner = offsets.get();
+    options.offset_options = options_.planner_options;
+    const memory::StepTrace trace =
+        step_trace_of(unplaced.graph, ops_.table(), lowered, *options_.costs,
+                      {options_.alignment, guard_bytes(), base, unplaced.shares_step_segment});
+    int64_t budget_bytes = options_.arena_budget_bytes;
+    for (;;) {
+      const memory::RecomputePlan plan = recomputer->plan(trace, budget_bytes, options);
+      Body body = unplaced;
+      LoweredNodes nodes = lowered;
+      const int64_t further_runs = apply_schedule(body.graph, nodes, plan.schedule.steps);
+      lay_out(body, nodes);
+      body.recomputation = {plan.planner, further_runs, plan.overhead, plan.overhead_lower_bound};
+      if (body.peak_bytes <= options_.arena_budget_bytes) return body;
+      budget_bytes -= body.peak_bytes - options_.arena_budget_bytes;
+    }
+  }
 
   void order_updates(Graph& graph) const {
     if (options_.updates_at_end) {

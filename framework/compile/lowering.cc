@@ -53,10 +53,10 @@ LoweredNodes lower(Graph& graph, const ops::OpSet& ops, ops::KernelDevice device
     const auto packed = kernel->packed_inputs();
     for (size_t which = 0; which < packed.size(); ++which) {
       const NodeId pack = add_pack_node(graph, id, packed[which]);
-      lowered[pack] = {kernel, choice.name + ":pack", static_cast<int>(which), pack_outputs(packed[which])};
+      lowered[pack] = {kernel, choice.name + ":pack", static_cast<int>(which), {}, pack_outputs(packed[which])};
       order.push_back(pack);
     }
-    lowered[id] = {kernel, choice.name, -1, std::move(outputs)};
+    lowered[id] = {kernel, choice.name, -1, types, std::move(outputs)};
     order.push_back(id);
   }
   graph.set_order(std::move(order));

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ struct LoweredNode {
   std::shared_ptr<const ops::Kernel> kernel;
   std::string kernel_name;
   int packed_which = -1;  // >= 0: a pack node, which runs kernel->pack(packed_which, ...)
-  std::vector<OutputSpec> outputs;  // what the op said of its outputs when its inputs were still plain
+  // What the op was asked and said when its inputs were still plain; empty inputs for a pack node.
+  std::vector<std::optional<ValueType>> plain_inputs;
+  std::vector<OutputSpec> outputs;
 };
 
 using LoweredNodes = std::map<NodeId, LoweredNode>;

@@ -46,6 +46,14 @@ struct Instruction {
   int64_t workspace_bytes = 0;
 };
 
+// What recomputation did to a body.
+struct Recomputation {
+  std::string planner;              // empty: the body runs as it was written
+  int64_t further_runs = 0;         // instructions that run again
+  double overhead = 0;              // their cost by the cost of everything else
+  double overhead_lower_bound = 0;  // of any schedule within the budget, as far as proven
+};
+
 struct Body {
   std::string name;  // "micro_batch[32]"
   Graph graph;       // as lowered: with pack nodes, in execution order
@@ -61,6 +69,7 @@ struct Body {
   std::vector<int> workspace_of_instruction;   // index into trace.buffers, -1: none
   int64_t guard_bytes = 0;                     // around every buffer; included in the trace's bytes
   std::vector<CategoryBytes> live;  // live bytes at every instruction, segments included
+  Recomputation recomputation;
   int64_t base = 0;                 // where the body area starts
   int64_t peak_bytes = 0;           // base + plan.peak_bytes
   int64_t lower_bound_bytes = 0;    // base + plan.lower_bound_bytes

@@ -38,7 +38,11 @@ void MemorySection::fields(Fields& f) {
   f.integer("norm_batch", norm_batch,
             "Samples of one batch-norm group, part of the experiment; 0: 32 or the global batch, the smaller.",
             {.min = 0});
-  f.choice("recompute", recompute, "Recomputation of activations instead of keeping them.", {"none"});
+  f.choice("recompute", recompute,
+           "Planner that computes activations again where the budget has no room to keep them; auto is search.",
+           {"auto", "none", "search", "chain", "segment_sqrt", "dtr"});
+  f.text("cost_file", cost_file,
+         "Measured costs of instructions, which recomputation weighs; empty: costs.json in the user's cache folder.");
   f.choice("planner", planner, "Offset planner of the arena.", planners_);
   f.boolean("growth", growth, "Maps arena pages when they are first needed instead of all at the start.");
   f.byte_limit("headroom", headroom, "Device memory to leave free where no budget is given.");

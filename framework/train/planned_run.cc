@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "framework/compile/measured_costs.h"
 #include "framework/train/plan_digest.h"
 
 namespace tidemark::train {
@@ -45,10 +47,33 @@ void fill_lengths(PlannedRun& run, const config::TrainSection& train) {
   run.targets_per_sample = run.dataset->targets(data::Split::train, 0);
 }
 
+// Beside other caches of the user; without a home folder nothing is kept.
+std::string cost_file_path(const std::string& setting) {
+  if (!setting.empty()) return setting;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0')
+    return std::string(cache) + "/tidemark/costs.json";
+  const char* home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/tidemark/costs.json";
+}
+
+// Whole pages within the limit: what the arena may have.
+int64_t arena_budget(int64_t limit_bytes, const DeviceMemory& device) {
+  return limit_bytes / device.granularity_bytes() * device.granularity_bytes();
+}
+
+void note_recomputation(PlannedRun& run) {
+  for (const compile::Body& body : run.program->bodies) {
+    if (body.recomputation.overhead < run.recompute_overhead) continue;
+    run.recompute_overhead = body.recomputation.overhead;
+    run.recompute_overhead_lower_bound = body.recomputation.overhead_lower_bound;
+  }
+}
+
 compile::CompileOptions compile_options(const config::Config& config, int threads) {
   compile::CompileOptions options;
   options.name = std::string(config.model->kind());
   options.threads = threads;
+  options.recompute = config.memory.recompute == "auto" ? "search" : config.memory.recompute;
   options.planner = config.memory.planner;
   options.debug_guards = config.memory.debug;
   return options;
@@ -70,12 +95,18 @@ PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, c
   TrainingGraphs graphs =
       build_training_graphs(*config.model, run.dataset->info(), *run.optimizer, run.batch, ops.table());
   run.initializers = std::move(graphs.initializers);
-  run.program = std::make_unique<compile::Program>(
-      compile::compile(std::move(graphs.bodies), ops, compile_options(config, run.threads)));
+  compile::MeasuredCosts costs(cost_file_path(config.memory.cost_file), run.threads);
+  compile::CompileOptions options = compile_options(config, run.threads);
+  options.arena_budget_bytes = arena_budget(budget.limit_bytes(), device);
+  options.costs = &costs;
+  run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
+  note_recomputation(run);
+  costs.save();
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.planned_peak_bytes = device.round_up(run.program->arena_bytes);
   run.budget_bytes = budget.limit_bytes();
   run.plan_digest = plan_digest(*run.program);
+  if (run.recompute_overhead > 0) run.cost_digest = costs.digest();
   return run;
 }
 

@@ -27,6 +27,9 @@ struct PlannedRun {
   std::unique_ptr<compile::Program> program;  // a fixed address: executors hold on to it
   int64_t budget_bytes = 0;                   // hard limit on device bytes
   int64_t planned_peak_bytes = 0;             // page rounding included: what the device will have given
+  double recompute_overhead = 0;              // of the body with the most of it: extra by other cost; 0 without
+  double recompute_overhead_lower_bound = 0;  // of any schedule of that body within the budget
+  std::string cost_digest;                    // of the measured costs; empty where none were needed
   double plan_seconds = 0;                    // wall time of graphs, kernels and offsets
   std::string plan_digest;                    // SHA-256 of schedule, kernels and offsets
 };

@@ -1,0 +1,28 @@
+#include "framework/compile/costs.h"
+
+#include <algorithm>
+
+namespace tidemark::compile {
+namespace {
+
+// Of one core of a server: what matrix products reach, and what passes over memory reach.
+constexpr double kFlopsPerNanosecond = 100;
+constexpr double kBytesPerNanosecond = 10;
+constexpr double kCallNanoseconds = 2000;
+
+}  // namespace
+
+int64_t EstimatedCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredNode& lowered) {
+  const Node& node = graph.node(id);
+  double work = 0;
+  if (lowered.packed_which >= 0) {
+    work = 2.0 * static_cast<double>(graph.value(node.outputs[0]).type.bytes()) / kBytesPerNanosecond;
+  } else {
+    const Cost cost = ops_.find(node.op).cost({node.attributes, lowered.plain_inputs});
+    const double moved = static_cast<double>(cost.bytes_read + cost.bytes_written) / kBytesPerNanosecond;
+    work = std::max(cost.flops / kFlopsPerNanosecond, moved);
+  }
+  return static_cast<int64_t>(kCallNanoseconds + work / threads_);
+}
+
+}  // namespace tidemark::compile

@@ -1,0 +1,148 @@
+#include "framework/compile/measured_costs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <new>
+#include <variant>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/sha256.h"
+
+namespace tidemark::compile {
+namespace {
+
+constexpr int kRuns = 4;
+constexpr double kEnoughSeconds = 0.05;  // no further run after that
+constexpr size_t kAlignment = 4096;
+constexpr float kFill = 0.01F;  // neither zero nor denormal nor growing over a few runs
+constexpr const char* kFormat = "tidemark-costs-1";
+
+std::string to_text(const Attribute& attribute) {
+  struct Printer {
+    std::string operator()(bool v) const { return v ? "true" : "false"; }
+    std::string operator()(int64_t v) const { return std::to_string(v); }
+    std::string operator()(double v) const { return nlohmann::json(v).dump(); }
+    std::string operator()(const std::string& v) const { return v; }
+    std::string operator()(const std::vector<int64_t>& v) const { return nlohmann::json(v).dump(); }
+  };
+  return std::visit(Printer{}, attribute);
+}
+
+std::string key_of(const Graph& graph, const Node& node, const LoweredNode& lowered, int threads) {
+  std::string key = lowered.kernel_name + "(";
+  for (ValueId v : node.inputs) key += (v.valid() ? to_string(graph.value(v).type) : "-") + ",";
+  key += ")";
+  for (const auto& [name, value] : node.attributes.items()) key += name + "=" + to_text(value) + ",";
+  return key + "threads=" + std::to_string(threads);
+}
+
+// Bytes for one operand, filled with harmless values: small floats, zeros for integers and packed bytes.
+class Operand {
+ public:
+  explicit Operand(const ValueType& type) : Operand(type.bytes()) {
+    if (type.dtype == DType::f32) std::fill_n(reinterpret_cast<float*>(data_.get()), type.shape.elements(), kFill);
+  }
+  explicit Operand(int64_t bytes)
+      : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(std::max<int64_t>(bytes, 1)), std::align_val_t{kAlignment}))) {
+    std::memset(data_.get(), 0, static_cast<size_t>(bytes));
+  }
+  std::byte* data() const { return data_.get(); }
+
+ private:
+  struct Delete {
+    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+  };
+  std::unique_ptr<std::byte, Delete> data_;
+};
+
+// One kernel on operands of its own.
+class Bench {
+ public:
+  Bench(const Graph& graph, const Node& node, const LoweredNode& lowered) : lowered_(lowered), workspace_(lowered.kernel->workspace_bytes()) {
+    for (ValueId v : node.inputs) inputs_.push_back(v.valid() ? add(graph.value(v).type) : nullptr);
+    for (ValueId v : node.outputs) outputs_.push_back(output(graph, node, v));
+  }
+
+  int64_t least_nanoseconds() {
+    double least = 1e9, total = 0;
+    run();  // first touch and set-up are not the kernel's cost
+    for (int i = 0; i < kRuns && total < kEnoughSeconds; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      run();
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      least = std::min(least, seconds);
+      total += seconds;
+    }
+    return std::max<int64_t>(1, static_cast<int64_t>(least * 1e9));
+  }
+
+ private:
+  std::byte* add(const ValueType& type) { return operands_.emplace_back(type).data(); }
+
+  void* output(const Graph& graph, const Node& node, ValueId v) {
+    const ValueId before = graph.value(v).overwrites;
+    const auto at = std::ranges::find(node.inputs, before);
+    if (before.valid() && at != node.inputs.end()) return const_cast<void*>(inputs_[static_cast<size_t>(at - node.inputs.begin())]);
+    return add(graph.value(v).type);
+  }
+
+  void run() const {
+    if (lowered_.packed_which >= 0) {
+      lowered_.kernel->pack(static_cast<size_t>(lowered_.packed_which), inputs_[0], outputs_[0], workspace_.data());
+    } else {
+      lowered_.kernel->run({inputs_, outputs_, workspace_.data(), nullptr});
+    }
+  }
+
+  const LoweredNode& lowered_;
+  std::vector<Operand> operands_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+  Operand workspace_;
+};
+
+}  // namespace
+
+MeasuredCosts::MeasuredCosts(std::string path, int threads) : path_(std::move(path)), threads_(threads) {
+  if (path_.empty() || !std::filesystem::exists(path_)) return;
+  const auto json = nlohmann::json::parse(read_file(path_), nullptr, false);
+  if (!json.is_object() || json.value("format", "") != kFormat || !json.contains("nanoseconds"))
+    throw Error(ErrorCode::data, "'" + path_ + "' is no cost file of this version; delete it to measure anew");
+  for (const auto& [key, value] : json["nanoseconds"].items()) {
+    if (!value.is_number_integer() || value.get<int64_t>() < 1)
+      throw Error(ErrorCode::data, "'" + path_ + "': cost of '" + key + "' is " + value.dump() + ", must be at least 1 ns");
+    nanoseconds_[key] = value.get<int64_t>();
+  }
+}
+
+int64_t MeasuredCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredNode& lowered) {
+  const Node& node = graph.node(id);
+  const std::string key = key_of(graph, node, lowered, threads_);
+  if (const auto found = nanoseconds_.find(key); found != nanoseconds_.end()) return found->second;
+  ++measured_;
+  return nanoseconds_[key] = Bench(graph, node, lowered).least_nanoseconds();
+}
+
+void MeasuredCosts::save() const {
+  if (path_.empty() || measured_ == 0) return;
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  std::error_code ignored;  // opening the file says what is wrong with the folder
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  const nlohmann::ordered_json json{{"format", kFormat}, {"nanoseconds", nanoseconds_}};
+  const std::string text = json.dump(1);
+  FileReplacement file(path_);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+std::string MeasuredCosts::digest() const {
+  std::string text;
+  for (const auto& [key, value] : nanoseconds_) text += key + ' ' + std::to_string(value) + '\n';
+  return sha256_hex(text);
+}
+
+}  // namespace tidemark::compile

@@ -1,0 +1,35 @@
+// Measured costs of instructions, kept in a file so that the same plan is made again. Note [Cost file]
+//
+// A figure is the least wall time of a few runs of the kernel alone, on operands of its own, keyed by kernel, shapes,
+// attributes and threads. Figures that the file has are never measured again: a plan is a function of configuration, device
+// limits, seed and this file, whose digest is part of the plan. Delete the file to measure anew.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "framework/compile/costs.h"
+
+namespace tidemark::compile {
+
+class MeasuredCosts : public Costs {
+ public:
+  // Reads `path` if it exists. Throws Error(data) naming the file if it is no cost file; empty path: nothing is kept.
+  MeasuredCosts(std::string path, int threads);
+
+  int64_t nanoseconds(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
+
+  int64_t measured() const { return measured_; }  // figures that were missing
+  // Writes the file anew if figures were added. Throws Error(io).
+  void save() const;
+  // SHA-256 of all figures.
+  std::string digest() const;
+
+ private:
+  std::string path_;
+  int threads_;
+  std::map<std::string, int64_t> nanoseconds_;
+  int64_t measured_ = 0;
+};
+
+}  // namespace tidemark::compile
