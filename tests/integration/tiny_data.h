@@ -21,7 +21,8 @@ std::string words(int64_t bytes);
 
 // Writes the data and FOLDER/MODEL.yaml, and returns the path of the latter. MODEL: mlp | resnet | gpt. One thread,
 // seed 3, global batch 32, six steps of adamw (resnet: sgd), evaluation at the end; 80 training and 40 evaluation
-// images, or 6,000 bytes of text in windows of 64. An epoch ends with a smaller batch. Large enough that the plan is
+// images, or 6,000 bytes of text in windows of 64. An epoch ends with a smaller batch. No
+// recomputation. Large enough that the plan is
 // several pages of a device.
 std::string write_tiny_config(const std::string& folder, const std::string& model);
 
