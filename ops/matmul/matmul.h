@@ -6,7 +6,8 @@
 //   matmul_grad_input(dz, w, acc? [..,K]) {transpose_w, x_shape} -> dx      acc + dz W^T
 //   matmul_grad_weight(x, dz, acc?) {transpose_w} -> dw                     acc + x^T dz, laid out as w
 //
-// Which layout is faster: Note [Weight layouts] in matmul_cpu.cc.
+// Kernels: register tiles of our own where they are faster (Note [Tiles or oneDNN] in matmul_tiles.cc), else oneDNN's.
+// Which layout is faster with oneDNN: Note [Weight layouts] in matmul_cpu.cc.
 #pragma once
 
 #include "ops/op_definition.h"

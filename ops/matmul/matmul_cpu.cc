@@ -15,6 +15,7 @@
 #include "ops/activation/activation_simd.h"
 #include "ops/matmul/matmul_kernels.h"
 #include "ops/matmul/matmul_shape.h"
+#include "ops/matmul/matmul_tiles.h"
 #include "ops/onednn/gemm.h"
 #include "ops/op_rules.h"
 #include "ops/partition.h"
@@ -129,14 +130,19 @@ std::unique_ptr<Kernel> make_grad_weight(const KernelRequest& request, std::stri
 
 }  // namespace
 
-std::vector<KernelEntry> matmul_kernels() { return {{"onednn:matmul", KernelDevice::cpu, make_matmul}}; }
+std::vector<KernelEntry> matmul_kernels() {
+  return {{"cpu:matmul_tiles", KernelDevice::cpu, make_matmul_tiles},
+          {"onednn:matmul", KernelDevice::cpu, make_matmul}};
+}
 
 std::vector<KernelEntry> matmul_grad_input_kernels() {
-  return {{"onednn:matmul_grad_input", KernelDevice::cpu, make_grad_input}};
+  return {{"cpu:matmul_grad_input_tiles", KernelDevice::cpu, make_grad_input_tiles},
+          {"onednn:matmul_grad_input", KernelDevice::cpu, make_grad_input}};
 }
 
 std::vector<KernelEntry> matmul_grad_weight_kernels() {
-  return {{"onednn:matmul_grad_weight", KernelDevice::cpu, make_grad_weight}};
+  return {{"cpu:matmul_grad_weight_tiles", KernelDevice::cpu, make_grad_weight_tiles},
+          {"onednn:matmul_grad_weight", KernelDevice::cpu, make_grad_weight}};
 }
 
 }  // namespace tidemark::ops

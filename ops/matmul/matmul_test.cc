@@ -184,6 +184,51 @@ TEST(MatmulGradients, PackedOperand) {
   check_op_case(matmul_ops(), op_case);
 }
 
+// Sizes that fill no tile, with sums of more than one block.
+TEST(MatmulTiles, TailsOfRowsColumnsAndTerms) {
+  for (bool bias : {true, false}) {
+    OpCase op_case = matmul_case({131, 1030}, {131, 190}, {131, 1030, 190}, false, "none", bias);
+    op_case.check_gradient = false;
+    op_case.tolerance = 1e-4;
+    check_op_case(matmul_ops(), op_case);
+  }
+  for (bool accumulate : {true, false}) {
+    check_op_case(matmul_ops(), grad_input_case({131, 190, 1030}, true, accumulate));
+  }
+  for (bool transpose_w : {true, false}) {
+    check_op_case(matmul_ops(), grad_weight_case({300, 190, 67}, transpose_w, true));
+    check_op_case(matmul_ops(), grad_weight_case({5, 67, 190}, transpose_w, true));
+  }
+}
+
+std::string chosen(const char* op, const Attributes& attributes, std::vector<std::optional<ValueType>> types,
+                   int threads = 2) {
+  const KernelChoice choice =
+      matmul_ops().choose_kernel(op, KernelDevice::cpu, KernelRequest{{attributes, types}, threads});
+  return choice.name + (choice.refused.empty() ? "" : ": " + choice.refused[0].why);
+}
+
+TEST(MatmulTiles, ChosenWhereTheyAreFaster) {
+  const auto f32 = [](int64_t rows, int64_t columns) { return ValueType{DType::f32, {rows, columns}}; };
+  const Attributes plain = {{"transpose_w", false}}, transposed = {{"transpose_w", true}};
+  EXPECT_EQ(chosen("matmul", plain, {f32(256, 3072), f32(3072, 768)}), "cpu:matmul_tiles");
+  EXPECT_EQ(chosen("matmul", plain, {f32(64, 3072), f32(3072, 768)}), "onednn:matmul: oneDNN is faster below 128 rows");
+  EXPECT_EQ(chosen("matmul", plain, {f32(256, 768), f32(768, 2304)}),
+            "onednn:matmul: oneDNN is as fast for sums of fewer than 1024 terms");
+  EXPECT_EQ(chosen("matmul", transposed, {f32(256, 3072), f32(768, 3072)}),
+            "onednn:matmul: oneDNN is faster where the weight is [N,K]");
+
+  Attributes backward = transposed;
+  backward.set("x_shape", Shape{256, 768}.dims());
+  EXPECT_EQ(chosen("matmul_grad_input", backward, {f32(256, 2304), f32(2304, 768)}), "cpu:matmul_grad_input_tiles");
+  EXPECT_EQ(chosen("matmul_grad_weight", transposed, {f32(256, 768), f32(256, 768), f32(768, 768)}),
+            "cpu:matmul_grad_weight_tiles");
+  EXPECT_EQ(chosen("matmul_grad_weight", transposed, {f32(256, 768), f32(256, 768)}),
+            "onednn:matmul_grad_weight: oneDNN is faster where nothing is accumulated");
+  const std::string many = chosen("matmul_grad_weight", transposed, {f32(256, 768), f32(256, 768), f32(768, 768)}, 64);
+  EXPECT_NE(many.find("columns leave some of 64 threads idle"), std::string::npos) << many;
+}
+
 void expect_refused(const char* op, const Attributes& attributes, std::vector<std::optional<ValueType>> types,
                     const char* message) {
   try {

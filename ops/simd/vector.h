@@ -31,7 +31,7 @@ inline void store(float* to, VecF v) { std::memcpy(to, &v, sizeof v); }
 
 // The first `count` floats (0 <= count < kLanes); the other lanes are `filler`.
 inline VecF load_first(const float* from, int64_t count, float filler) {
-  VecF v = VecF{} + filler;
+  VecF v = filler - VecF{};
   std::memcpy(&v, from, static_cast<size_t>(count) * sizeof(float));
   return v;
 }
@@ -39,7 +39,8 @@ inline void store_first(float* to, VecF v, int64_t count) {
   std::memcpy(to, &v, static_cast<size_t>(count) * sizeof(float));
 }
 
-inline VecF spread(float x) { return VecF{} + x; }
+// One load that repeats x: x - 0 is x for every x, so that nothing is computed (0 + x is not x for -0).
+inline VecF spread(float x) { return x - VecF{}; }
 
 // Lanes below `count` (any number) from v, the others `filler`. In registers: storing fillers and loading the vector
 // right after would wait for the stores.
