@@ -34,7 +34,9 @@ int32_t first_overwrite(const StepTrace& trace, int32_t step) {
 std::vector<ExhaustivePoint> exhaustive_frontier(const StepTrace& trace) {
   std::vector<std::pair<int32_t, int32_t>> pairs;  // (stage, step)
   const auto steps = static_cast<int32_t>(trace.steps.size());
-  for (int32_t stage = 0; stage <= steps; ++stage)
+  const bool has_results =
+      std::any_of(trace.values.begin(), trace.values.end(), [](const StepValue& value) { return value.live_at_end; });
+  for (int32_t stage = 0; stage < steps + (has_results ? 1 : 0); ++stage)
     for (int32_t step = 0; step < stage; ++step)
       if (trace.steps[step].may_run_twice && !overwrites(trace, step) && stage <= first_overwrite(trace, step))
         pairs.emplace_back(stage, step);

@@ -62,6 +62,8 @@ class Simulator {
       const ValueInstance& before = plan_.schedule.instances[copy.takes_over];
       if (trace_.values[copy.value].predecessor != before.value || before.end != copy.begin + 1)
         return name + " takes over bytes that it must not";
+      if (trace_.values[before.value].live_at_end && before.end == positions)
+        return name + " takes over the bytes of a result";
       if (!taken_.insert(copy.takes_over).second) return name + " takes over bytes that another took";
     }
     return "";

@@ -21,8 +21,7 @@ class InstanceMaker {
       if (!made[v]) start(static_cast<int32_t>(v), 0, 0);
     for (size_t position = 0; position < steps_.size(); ++position) add_run(static_cast<int64_t>(position));
     for (size_t v = 0; v < made.size(); ++v)
-      if (trace_.values[v].live_at_end && latest_[v] >= 0)
-        instances_[latest_[v]].end = static_cast<int64_t>(steps_.size());
+      if (trace_.values[v].live_at_end && latest_[v] >= 0) keep_to_the_end(latest_[v]);
     find_takeovers();
     return std::move(instances_);
   }
@@ -50,9 +49,16 @@ class InstanceMaker {
     }
   }
 
-  // Known only when all ends are: a copy that somebody reads later keeps its bytes. One taker each, the first.
+  void keep_to_the_end(int32_t instance) {
+    instances_[instance].end = static_cast<int64_t>(steps_.size());
+    results_.push_back(instance);
+  }
+
+  // Known only when all ends are: a copy that somebody reads later keeps its bytes, and so does a result. One taker
+  // each, the first.
   void find_takeovers() {
     std::vector<bool> taken(instances_.size(), false);
+    for (int32_t result : results_) taken[result] = true;
     for (size_t i = 0; i < instances_.size(); ++i) {
       const int32_t source = source_[i];
       if (source < 0 || taken[source] || instances_[source].end != instances_[i].begin + 1) continue;
@@ -65,7 +71,8 @@ class InstanceMaker {
   const std::vector<int32_t>& steps_;
   std::vector<int32_t> latest_;  // instance of every value
   std::vector<ValueInstance> instances_;
-  std::vector<int32_t> source_;  // of every instance: the instance whose bytes it may take over
+  std::vector<int32_t> results_;  // instances that are live at the end
+  std::vector<int32_t> source_;   // of every instance: the instance whose bytes it may take over
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ struct Run {
 
 class PlanState {
  public:
-  // The problem must outlive the state. Starts as the plain order.
+  // The problem must outlive the state. Starts as the plain order. Budgets are whole numbers: all sums are then exact.
   PlanState(const Problem& problem, double budget_bytes);
 
   const Problem& problem() const { return problem_; }

@@ -1,6 +1,8 @@
 #include "memory/recompute/search/search.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 #include "memory/recompute/search/improve.h"
 
@@ -11,9 +13,16 @@ constexpr int32_t kLongTrace = 600;  // steps; above, several moves are made at 
 
 // How long to go on without a better plan grows with what there is to gain: the square of the overhead in percent, but
 // not beyond what a trace of so many steps needs.
-constexpr double kIdleFlips = 2500;
-constexpr double kIdleFlipsPerOverhead = 8000;
-constexpr double kIdleFlipsPerStep = 80;
+// Share of the budget that one step of a descent goes down to, and the gentlest such step.
+constexpr double kDescent = 0.9;
+constexpr double kGentlest = 0.995;
+// Even without time for improvement, a plan that fits is looked for with so many flips.
+constexpr int64_t kLeastFlips = 60'000;
+// A second way is given up at so many times the cost of the first: pruning does not save more.
+constexpr double kHopelessCost = 3;
+constexpr double kIdleFlips = 3000;
+constexpr double kIdleFlipsPerOverhead = 5000;
+constexpr double kIdleFlipsPerStep = 200;
 
 }  // namespace
 
@@ -28,12 +37,13 @@ void Search::keep_if_better() {
   if (better) best_ = {state_.extra_runs(), state_.extra_cost(), peak, fits};
 }
 
-bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, double cost_limit) {
+bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit) {
   state_.assign(start);
   RepairMode mode;
   mode.gain_at_worst_stage = gain_at_worst_stage;
   mode.several_at_once = problem_.step_count > kLongTrace;
-  mode.cost_limit = cost_limit;
+  if (best_.fits) mode.cost_limit = kHopelessCost * best_.extra_cost;
+  mode.flip_limit = flip_limit;
   const bool fits = repair_.run(mode);
   if (fits) prune(state_);
   keep_if_better();
@@ -46,8 +56,53 @@ int64_t Search::idle_flips() const {
                                        kIdleFlipsPerStep * static_cast<double>(problem_.step_count)));
 }
 
-// Nothing fits yet: take out part of the runs, repair with noise, keep what lowers the excess.
-bool Search::struggle(double) { return false; }
+// Where the plain order is too far from the budget: down in small steps, each from the plan of the last.
+bool Search::descend(double budget_bytes, int64_t flip_limit) {
+  const int64_t first = state_.flips();
+  state_.assign({});
+  double budget = *std::max_element(state_.stage_bytes().begin(), state_.stage_bytes().end());
+  double ratio = kDescent;
+  std::vector<Run> runs;
+  while (state_.flips() - first < flip_limit) {
+    const double next = std::max(budget_bytes, std::floor(budget * ratio));
+    state_.set_budget(next);
+    RepairMode mode;
+    mode.gain_at_worst_stage = random_.unit() < 0.7;
+    mode.noise = runs.empty() ? 0 : 0.5 * random_.unit();
+    mode.earlier_stages = 3 + static_cast<int>(random_.below(6));
+    mode.several_at_once = problem_.step_count > kLongTrace;
+    mode.flip_limit = flip_limit / 8;
+    if (repair_.run(mode)) {
+      prune(state_);
+      runs = state_.extra_runs();
+      budget = next;
+      if (budget <= budget_bytes) break;
+      ratio = std::max(kDescent, ratio * ratio);
+      continue;
+    }
+    // Too steep: smaller steps from where it last fitted, a part of the runs taken out first.
+    ratio = std::sqrt(ratio);
+    if (ratio > kGentlest) ratio = kDescent + random_.unit() * (kGentlest - kDescent);
+    state_.assign(runs);
+    disturb(runs);
+  }
+  state_.assign(runs);
+  state_.set_budget(budget_bytes);
+  keep_if_better();
+  return state_.fits();
+}
+
+// Takes out runs of a window of stages, or some of all.
+void Search::disturb(const std::vector<Run>& runs) {
+  const double share = 0.05 + 0.5 * random_.unit() * random_.unit();
+  const auto centre = static_cast<int32_t>(random_.below(problem_.step_count));
+  const auto width = static_cast<int32_t>(5 + random_.below(1 + problem_.step_count / 3));
+  const bool window = random_.unit() < 0.6;
+  for (Run run : runs)
+    if (window ? std::abs(run.stage - centre) < width && random_.unit() < 0.8 : random_.unit() < share)
+      state_.flip(run);
+  state_.settle();
+}
 
 SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
   const int64_t first = state_.flips();
@@ -56,10 +111,12 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
   best_ = {{}, 0, std::numeric_limits<double>::infinity(), false};
   keep_if_better();
   if (!best_.fits) {
-    greedy(false, {}, std::numeric_limits<double>::infinity());
-    greedy(true, {}, best_.fits ? 3 * best_.extra_cost : std::numeric_limits<double>::infinity());
-    if (!start.empty())
-      greedy(true, start, best_.fits ? 3 * best_.extra_cost : std::numeric_limits<double>::infinity());
+    const int64_t half = std::max(work_limit_, kLeastFlips) / 2;
+    greedy(true, {}, half);
+    const int64_t taken = state_.flips() - first;
+    greedy(false, {}, best_.fits ? std::min(half, 3 * taken + kLeastFlips / 10) : half);
+    if (!start.empty()) greedy(true, start, half);
+    if (!best_.fits) descend(budget_bytes, std::max(work_limit_, kLeastFlips));
     if (best_.fits) {
       state_.assign(best_.runs);
       ImproveLimits limits;

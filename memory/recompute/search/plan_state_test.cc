@@ -1,0 +1,86 @@
+// The state's bookkeeping against a schedule made from scratch.
+#include "memory/recompute/search/plan_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "memory/recompute/random_step_trace.h"
+#include "memory/recompute/schedule.h"
+#include "memory/recompute/search/random.h"
+
+namespace tidemark::memory::recompute {
+namespace {
+
+using Pair = Run;  // in a test's body, Run is GoogleTest's
+
+double highest(const PlanState& state) {
+  return *std::max_element(state.stage_bytes().begin(), state.stage_bytes().end());
+}
+
+double excess_by_hand(const PlanState& state) {
+  double excess = 0;
+  for (double bytes : state.stage_bytes()) excess += std::max(0.0, bytes - state.budget_bytes());
+  return excess;
+}
+
+Run random_run(const Problem& problem, Random& random) {
+  for (;;) {
+    const auto stage = static_cast<int32_t>(random.below(problem.step_count));
+    const auto step = static_cast<int32_t>(random.below(problem.step_count));
+    if (step < stage && problem.may_repeat(step, stage)) return {stage, step};
+  }
+}
+
+TEST(PlanState, AgreesWithTheScheduleAfterAnyFlips) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const StepTrace trace =
+        random_step_trace({seed, 8 + static_cast<int>(seed) * 2, 100, 50, true, 10, 20, 20, 20, 10, 10, 20, 10});
+    const Problem problem(trace);
+    PlanState state(problem, static_cast<double>(plain_peak(trace).bytes * 8 / 10));
+    Random random(seed);
+    for (int i = 0; i < 300; ++i) {
+      state.flip(random_run(problem, random));
+      if (random.below(3) > 0) continue;
+      state.settle();
+      const Schedule schedule = make_schedule(trace, state.sequence());
+      ASSERT_EQ(static_cast<int64_t>(highest(state)), live_peak(trace, schedule).bytes);
+      ASSERT_EQ(state.excess(), excess_by_hand(state));
+      ASSERT_EQ(static_cast<int64_t>(state.extra_cost()), schedule_cost(trace, schedule) - total_cost(trace));
+    }
+  }
+}
+
+TEST(PlanState, UndoRestoresEverything) {
+  const StepTrace trace = random_step_trace({5, 40});
+  const Problem problem(trace);
+  PlanState state(problem, static_cast<double>(plain_peak(trace).bytes * 7 / 10));
+  Random random(9);
+  for (int i = 0; i < 20; ++i) state.flip_and_settle(random_run(problem, random));
+  const std::vector<double> bytes = state.stage_bytes();
+  const std::vector<Pair> runs = state.extra_runs();
+  const size_t mark = state.mark();
+  for (int i = 0; i < 50; ++i) state.flip(random_run(problem, random));
+  state.settle();
+  EXPECT_NE(state.extra_runs(), runs);
+  state.undo_to(mark);
+  EXPECT_EQ(state.stage_bytes(), bytes);
+  EXPECT_EQ(state.extra_runs(), runs);
+  EXPECT_EQ(state.excess(), excess_by_hand(state));
+}
+
+TEST(PlanState, AssignMakesExactlyThosePairs) {
+  const StepTrace trace = random_step_trace({6, 30});
+  const Problem problem(trace);
+  PlanState state(problem, 100);
+  state.assign({{9, 3}, {12, 5}});
+  EXPECT_EQ(state.extra_runs(), (std::vector<Pair>{{9, 3}, {12, 5}}));
+  state.assign({{12, 5}, {14, 2}});
+  EXPECT_EQ(state.extra_runs(), (std::vector<Pair>{{12, 5}, {14, 2}}));
+  state.assign({});
+  EXPECT_EQ(static_cast<int64_t>(highest(state)), plain_peak(trace).bytes);
+}
+
+}  // namespace
+}  // namespace tidemark::memory::recompute
