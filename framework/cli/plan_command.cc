@@ -1,4 +1,5 @@
 #include <fstream>
+#include <functional>
 #include <iostream>
 
 #include "base/error.h"
@@ -9,47 +10,83 @@
 #include "framework/cli/run_device.h"
 #include "framework/compile/whole_arena.h"
 #include "memory/arena/plan_svg.h"
+#include "memory/recompute/frontier_svg.h"
 #include "ops/all_ops.h"
 
 namespace tidemark::cli {
-
 namespace {
 
-void write_svg(const train::PlannedRun& run, const std::string& path) {
-  const compile::Program& program = *run.program;
-  const compile::WholeArena whole = compile::whole_arena(program, program.bodies[program.peak_body]);
+struct PlanOptions {
+  ConfigOptions config;
+  std::string budget;
+  std::string svg;
+  bool explain = false;
+  bool frontier = false;
+  int points = 16;
+};
+
+int parse(PlanOptions& options, int argc, char** argv) {
+  CLI::App app("Prints the peak of device memory and what it is for; takes no device memory", "tidemark plan");
+  add_config_options(app, options.config);
+  app.add_option("--budget", options.budget, "Instead of memory.budget: 4GiB, 1048576 or 90%");
+  app.add_option("--svg", options.svg,
+                 "Draws into this file: the arena of the body with the peak (time by offset, categories in colour), or "
+                 "the curve of --frontier");
+  app.add_flag("--explain", options.explain, "Also the largest tensors at the peak, the kernels, and what runs again");
+  app.add_flag("--frontier", options.frontier, "Also the curve of budget against the extra cost of recomputation");
+  app.add_option("--points", options.points, "Budgets of --frontier")->check(CLI::Range(2, 500));
+  return parse_command_line(app, argc, argv);
+}
+
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
   std::ofstream file(path);
-  memory::write_plan_svg(whole.trace, whole.plan, file);
+  write(file);
   file.close();
   if (!file) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+}
+
+void draw_arena(const train::PlannedRun& run, const std::string& path) {
+  const compile::Program& program = *run.program;
+  const compile::WholeArena whole = compile::whole_arena(program, program.bodies[program.peak_body]);
+  write_file(path, [&](std::ostream& out) { memory::write_plan_svg(whole.trace, whole.plan, out); });
+}
+
+void draw_frontier(const std::string& model, const std::vector<train::BudgetPoint>& points, const std::string& path) {
+  std::vector<memory::FrontierPoint> curve;
+  for (const train::BudgetPoint& p : points) {
+    memory::FrontierPoint& point = curve.emplace_back();
+    point.budget_bytes = p.budget_bytes;
+    point.reached = p.reached;
+    point.plan.overhead = p.overhead;
+    point.plan.overhead_lower_bound = p.overhead_lower_bound;
+    point.plan.peak_live_bytes = p.peak_bytes;
+  }
+  write_file(path, [&](std::ostream& out) { memory::write_frontier_svg(model, points.back().budget_bytes, curve, out); });
 }
 
 }  // namespace
 
 int run_plan(int argc, char** argv) {
-  CLI::App app("Prints the peak of device memory and what it is for; takes no device memory", "tidemark plan");
-  ConfigOptions options;
-  std::string budget_text;
-  std::string svg;
-  bool explain = false;
-  add_config_options(app, options);
-  app.add_option("--budget", budget_text, "Instead of memory.budget: 4GiB, 1048576 or 90%");
-  app.add_option("--svg", svg, "Draws the body with the peak into this file: time by offset, categories in colour");
-  app.add_flag("--explain", explain, "Also the largest tensors at the peak and the kernels");
-  if (const int code = parse_command_line(app, argc, argv); code >= 0) return code;
-  if (!budget_text.empty()) options.overrides.push_back("memory.budget=" + budget_text);
-
-  const config::LoadedConfig config = config::load_config(options.file, options.overrides, all_lists());
+  PlanOptions options;
+  if (const int code = parse(options, argc, argv); code >= 0) return code;
+  if (!options.budget.empty()) options.config.overrides.push_back("memory.budget=" + options.budget);
+  const config::LoadedConfig config = config::load_config(options.config.file, options.config.overrides, all_lists());
   const RunDevice device = open_device(config);
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);
   const train::PlannedRun run = train::plan_run(config, ops, *device.memory, budget);
-  if (!svg.empty()) write_svg(run, svg);
-  if (options.json) {
-    std::cout << plan_json(run, device.choice.name).dump(2) << '\n';
+  std::vector<train::BudgetPoint> frontier;
+  if (options.frontier) frontier = train::plan_frontier(config, ops, *device.memory, options.points);
+  if (!options.svg.empty() && !options.frontier) draw_arena(run, options.svg);
+  if (!options.svg.empty() && options.frontier) draw_frontier(run.program->name, frontier, options.svg);
+  if (options.config.json) {
+    auto json = plan_json(run, device.choice.name);
+    if (options.frontier) json["frontier"] = frontier_json(frontier);
+    std::cout << json.dump(2) << '\n';
   } else {
     print_plan(run, device.choice.name, std::cout);
-    if (explain) explain_plan(run, std::cout);
+    if (options.explain) explain_plan(run, std::cout);
+    if (options.frontier) print_frontier(frontier, std::cout);
   }
   std::cout.flush();
   train::check_budget(run, budget);

@@ -38,6 +38,18 @@ int64_t parameter_count(const compile::Program& program) {
   return count;
 }
 
+// Copies of nodes are the instructions that run again; what they make was let go in between.
+void explain_recomputation(const compile::Body& body, std::ostream& out) {
+  if (body.recomputation.further_runs == 0) return;
+  out << "run again, so that what they make need not be kept\n";
+  for (const compile::Instruction& i : body.instructions) {
+    if (i.node.find("/again") == std::string::npos) continue;
+    int64_t bytes = 0;
+    for (ValueId v : i.output_values) bytes += body.graph.value(v).type.bytes();
+    out << fmt::format("  {:>12}  {:<28} {}\n", format_bytes(bytes), i.op, i.node);
+  }
+}
+
 }  // namespace
 
 ordered_json categories_json(const CategoryBytes& bytes) {
@@ -107,12 +119,38 @@ void explain_plan(const train::PlannedRun& run, std::ostream& out) {
   out << fmt::format("the peak is in '{}' at {}; the largest tensors there\n", body.name, at);
   for (const compile::PeakTensor& t : program.tensors_at_peak(kTensorsExplained))
     out << fmt::format("  {:>12}  {:<12} {}\n", format_bytes(t.bytes), to_string(t.category), t.name);
+  explain_recomputation(body, out);
   std::map<std::string, std::map<std::string, int>> kernels;
   for (const compile::Body& b : program.bodies)
     for (const compile::Instruction& i : b.instructions) ++kernels[i.op][i.kernel_name];
   out << "kernels\n";
   for (const auto& [op, names] : kernels)
     for (const auto& [name, count] : names) out << fmt::format("  {:<28} {:<36} {:>5} uses\n", op, name, count);
+}
+
+ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {
+  ordered_json curve = ordered_json::array();
+  for (const train::BudgetPoint& p : points) {
+    ordered_json point{{"budget_bytes", p.budget_bytes}, {"reached", p.reached}};
+    if (p.reached) {
+      point["peak_bytes"] = p.peak_bytes;
+      point["overhead"] = p.overhead;
+      point["overhead_lower_bound"] = p.overhead_lower_bound;
+      point["micro_batch"] = p.micro_batch;
+    }
+    curve.push_back(std::move(point));
+  }
+  return curve;
+}
+
+void print_frontier(const std::vector<train::BudgetPoint>& points, std::ostream& out) {
+  out << "      budget         peak   overhead   at least\n";
+  for (const train::BudgetPoint& p : points) {
+    out << fmt::format("{:>12} ", format_bytes(p.budget_bytes));
+    out << (p.reached ? fmt::format("{:>12} {:>8.2f} % {:>8.2f} %\n", format_bytes(p.peak_bytes), 100 * p.overhead,
+                                    100 * p.overhead_lower_bound)
+                      : std::string("  out of reach\n"));
+  }
 }
 
 }  // namespace tidemark::cli

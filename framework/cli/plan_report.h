@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "framework/train/planned_run.h"
 
@@ -14,8 +15,12 @@ nlohmann::ordered_json plan_json(const train::PlannedRun& run, const std::string
 // The same for people: the line, what it is made of, the bodies.
 void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out);
 
-// The ten largest tensors at the peak, and which kernel every op takes.
+// The ten largest tensors at the peak, which kernel every op takes, and which instructions run again.
 void explain_plan(const train::PlannedRun& run, std::ostream& out);
+
+// The curve of budget against overhead; points that were not reached say so.
+nlohmann::ordered_json frontier_json(const std::vector<train::BudgetPoint>& points);
+void print_frontier(const std::vector<train::BudgetPoint>& points, std::ostream& out);
 
 // Bytes by category as an object; categories without bytes are left out.
 nlohmann::ordered_json categories_json(const CategoryBytes& bytes);

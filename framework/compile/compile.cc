@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "framework/compile/liveness.h"
 #include "framework/compile/lowering.h"
@@ -12,6 +13,9 @@
 
 namespace tidemark::compile {
 namespace {
+
+// Offsets only have to fit the budget there, and are planned for many schedules.
+constexpr int64_t kOffsetWorkInRecomputation = 500'000;
 
 // Compiles one body at a given base, between the segments and the offset planner.
 class BodyCompiler {
@@ -33,18 +37,38 @@ class BodyCompiler {
     }
     Body plain = body;
     lay_out(plain, lowered);
-    return plain.peak_bytes <= options_.arena_budget_bytes ? plain : with_recomputation(body, lowered, plain.base);
+    if (plain.peak_bytes <= options_.arena_budget_bytes) return plain;
+    try {
+      return with_recomputation(body, lowered, plain.base);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::out_of_memory) throw;
+      throw Error(ErrorCode::out_of_memory, refusal(plain, error.what()));
+    }
   }
 
  private:
   int64_t guard_bytes() const { return options_.debug_guards ? kGuardBytes : 0; }
 
+  std::string refusal(const Body& plain, const std::string& why) const {
+    const auto largest = std::ranges::max_element(plain.trace.buffers, {}, &memory::Buffer::bytes);
+    std::string text = "arena for '" + options_.name + "/" + plain.name + "' needs " + std::to_string(plain.peak_bytes) +
+                       " bytes (" + format_bytes(plain.peak_bytes) + "), budget is " +
+                       std::to_string(options_.arena_budget_bytes) + " (" + format_bytes(options_.arena_budget_bytes) + ")";
+    if (largest != plain.trace.buffers.end()) {
+      const auto i = static_cast<size_t>(largest - plain.trace.buffers.begin());
+      text += "; largest tensor of the body is '" + plain.buffer_names[i] + "' (" + format_bytes(largest->bytes) + ")";
+    }
+    return text + "; recomputation does not get there: " + why + "; raise memory.budget or lower memory.micro_batch";
+  }
+
   bool recomputes() const { return options_.recompute != "none" && options_.arena_budget_bytes > 0; }
 
   // Everything from kernels to offsets.
-  void lay_out(Body& body, const LoweredNodes& lowered) const {
+  void lay_out(Body& body, const LoweredNodes& lowered) const { lay_out(body, lowered, options_.planner_options); }
+
+  void lay_out(Body& body, const LoweredNodes& lowered, const memory::OffsetPlannerOptions& offset_options) const {
     Liveness liveness = find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), body.shares_step_segment});
-    place(body, std::move(liveness));
+    place(body, std::move(liveness), offset_options);
     emit_instructions(body, lowered);
     list_tensors(body);
     count_live(body);
@@ -59,6 +83,7 @@ class BodyCompiler {
     memory::RecomputeOptions options = options_.recompute_options;
     options.offset_planner = offsets.get();
     options.offset_options = options_.planner_options;
+    options.offset_options.work_limit = std::min(options.offset_options.work_limit, kOffsetWorkInRecomputation);
     const memory::StepTrace trace =
         step_trace_of(unplaced.graph, ops_.table(), lowered, *options_.costs,
                       {options_.alignment, guard_bytes(), base, unplaced.shares_step_segment});
@@ -68,7 +93,7 @@ class BodyCompiler {
       Body body = unplaced;
       LoweredNodes nodes = lowered;
       const int64_t further_runs = apply_schedule(body.graph, nodes, plan.schedule.steps);
-      lay_out(body, nodes);
+      lay_out(body, nodes, options.offset_options);
       body.recomputation = {plan.planner, further_runs, plan.overhead, plan.overhead_lower_bound};
       if (body.peak_bytes <= options_.arena_budget_bytes) return body;
       budget_bytes -= body.peak_bytes - options_.arena_budget_bytes;
@@ -83,11 +108,11 @@ class BodyCompiler {
     }
   }
 
-  void place(Body& body, Liveness liveness) const {
+  void place(Body& body, Liveness liveness, const memory::OffsetPlannerOptions& offset_options) const {
     const int64_t below = body.shares_step_segment ? step_.bytes : run_.bytes;
     body.base = round_up(below, options_.alignment);
     const auto planner = memory::make_offset_planner(options_.planner);
-    body.plan = planner->minimize(liveness.trace, options_.planner_options);
+    body.plan = planner->minimize(liveness.trace, offset_options);
     body.peak_bytes = body.base + body.plan.peak_bytes;
     body.lower_bound_bytes = body.base + body.plan.lower_bound_bytes;
     body.offset_of_value.assign(body.graph.values().size(), -1);

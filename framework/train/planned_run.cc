@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <thread>
 
 #include "base/bytes.h"
@@ -62,6 +63,7 @@ int64_t arena_budget(int64_t limit_bytes, const DeviceMemory& device) {
 }
 
 void note_recomputation(PlannedRun& run) {
+  run.recompute_overhead = run.recompute_overhead_lower_bound = 0;
   for (const compile::Body& body : run.program->bodies) {
     if (body.recomputation.overhead < run.recompute_overhead) continue;
     run.recompute_overhead = body.recomputation.overhead;
@@ -79,10 +81,7 @@ compile::CompileOptions compile_options(const config::Config& config, int thread
   return options;
 }
 
-}  // namespace
-
-PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, const DeviceMemory& device,
-                    const memory::Budget& budget) {
+PlannedRun prepare_run(const config::LoadedConfig& loaded) {
   const config::Config& config = loaded.config;
   PlannedRun run;
   run.dataset = config.data->open(config.model->context());
@@ -91,23 +90,74 @@ PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, c
   run.threads = config.train.threads > 0 ? static_cast<int>(config.train.threads) : cores();
   run.optimizer = optim::make_optimizer(config.train.optimizer, optimizer_options(config.train));
   fill_lengths(run, config.train);
+  return run;
+}
+
+void compile_run(PlannedRun& run, const config::Config& config, const ops::OpSet& ops, const DeviceMemory& device,
+                 int64_t budget_bytes) {
   const auto begin = std::chrono::steady_clock::now();
   TrainingGraphs graphs =
       build_training_graphs(*config.model, run.dataset->info(), *run.optimizer, run.batch, ops.table());
   run.initializers = std::move(graphs.initializers);
   compile::MeasuredCosts costs(cost_file_path(config.memory.cost_file), run.threads);
   compile::CompileOptions options = compile_options(config, run.threads);
-  options.arena_budget_bytes = arena_budget(budget.limit_bytes(), device);
+  options.arena_budget_bytes = arena_budget(budget_bytes, device);
   options.costs = &costs;
   run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
   note_recomputation(run);
   costs.save();
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.planned_peak_bytes = device.round_up(run.program->arena_bytes);
-  run.budget_bytes = budget.limit_bytes();
+  run.budget_bytes = budget_bytes;
   run.plan_digest = plan_digest(*run.program);
   if (run.recompute_overhead > 0) run.cost_digest = costs.digest();
+}
+
+BudgetPoint plan_point(PlannedRun& run, const config::Config& config, const ops::OpSet& ops, const DeviceMemory& device,
+                       int64_t budget_bytes) {
+  BudgetPoint point{.budget_bytes = budget_bytes};
+  try {
+    compile_run(run, config, ops, device, budget_bytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+    return point;
+  }
+  point.reached = run.planned_peak_bytes <= budget_bytes;
+  point.peak_bytes = run.planned_peak_bytes;
+  point.overhead = run.recompute_overhead;
+  point.overhead_lower_bound = run.recompute_overhead_lower_bound;
+  point.micro_batch = run.batch.micro_batch;
+  return point;
+}
+
+}  // namespace
+
+PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, const DeviceMemory& device,
+                    const memory::Budget& budget) {
+  PlannedRun run = prepare_run(loaded);
+  compile_run(run, loaded.config, ops, device, budget.limit_bytes());
   return run;
+}
+
+std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& loaded, const ops::OpSet& ops,
+                                       const DeviceMemory& device, int count) {
+  PlannedRun run = prepare_run(loaded);
+  const config::Config& config = loaded.config;
+  compile_run(run, config, ops, device, std::numeric_limits<int64_t>::max());
+  const int64_t page = device.granularity_bytes();
+  const int64_t least = device.round_up(run.program->run_segment_bytes), most = run.planned_peak_bytes;
+  std::vector<BudgetPoint> points;
+  for (int i = 0; i < count; ++i) {
+    const int64_t budget_bytes = device.round_up(least + (most - least) * (i + 1) / count);
+    if (!points.empty() && budget_bytes - points.back().budget_bytes < page) continue;
+    points.push_back(plan_point(run, config, ops, device, budget_bytes));
+    // A plan for a smaller budget is a plan for this one too: a bigger budget never costs more.
+    const BudgetPoint* before = points.size() > 1 ? &points[points.size() - 2] : nullptr;
+    if (before == nullptr || !before->reached || (points.back().reached && points.back().overhead <= before->overhead)) continue;
+    points.back() = *before;
+    points.back().budget_bytes = budget_bytes;
+  }
+  return points;
 }
 
 memory::Budget make_budget(const config::LoadedConfig& loaded, DeviceMemory& device) {

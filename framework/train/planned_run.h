@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/device_memory.h"
 #include "framework/config/load.h"
@@ -38,6 +39,21 @@ struct PlannedRun {
 // `device` is asked for sizes and page granularity only. Does not check the budget: see check_budget.
 PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
                     const memory::Budget& budget);
+
+// One budget of the curve of budget against overhead.
+struct BudgetPoint {
+  int64_t budget_bytes = 0;
+  bool reached = false;  // false: no plan within the budget was found, the rest is empty
+  int64_t peak_bytes = 0;
+  double overhead = 0;
+  double overhead_lower_bound = 0;
+  int64_t micro_batch = 0;
+};
+
+// Plans for `count` budgets from the parameters alone to the peak without recomputation, in whole pages, ascending; monotone:
+// a bigger budget never costs more. memory.budget is not looked at. Throws as plan_run.
+std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
+                                       int count);
 
 // memory.budget on this device, without one all of the device but memory.headroom. Sets the device's own limit.
 memory::Budget make_budget(const config::LoadedConfig& config, DeviceMemory& device);
