@@ -20,6 +20,9 @@ constexpr double kGentlest = 0.995;
 constexpr int64_t kLeastFlips = 60'000;
 // A second way is given up at so many times the cost of the first: pruning does not save more.
 constexpr double kHopelessCost = 3;
+// Random flips find nothing in long traces.
+constexpr int32_t kShortTrace = 100;
+constexpr double kUphillWander = 0.3;
 constexpr double kIdleFlips = 3000;
 constexpr double kIdleFlipsPerOverhead = 5000;
 constexpr double kIdleFlipsPerStep = 200;
@@ -68,7 +71,7 @@ bool Search::descend(double budget_bytes, int64_t flip_limit) {
     state_.set_budget(next);
     RepairMode mode;
     mode.gain_at_worst_stage = random_.unit() < 0.7;
-    mode.noise = runs.empty() ? 0 : 0.5 * random_.unit();
+    mode.noise = runs.empty() ? 0 : 2 * random_.unit() * random_.unit();
     mode.earlier_stages = 3 + static_cast<int>(random_.below(6));
     mode.several_at_once = problem_.step_count > kLongTrace;
     mode.flip_limit = flip_limit / 8;
@@ -88,6 +91,27 @@ bool Search::descend(double budget_bytes, int64_t flip_limit) {
   }
   state_.assign(runs);
   state_.set_budget(budget_bytes);
+  keep_if_better();
+  return state_.fits() || (problem_.step_count <= kShortTrace && wander(flip_limit / 2));
+}
+
+// Single flips at random, kept where the excess does not grow much: finds what needs several flips of which none is a
+// gain by itself.
+bool Search::wander(int64_t flip_limit) {
+  state_.forget_journal();
+  for (const int64_t first = state_.flips(); !state_.fits() && state_.flips() - first < flip_limit;) {
+    const auto stage = static_cast<int32_t>(1 + random_.below(problem_.step_count - 1));
+    const std::vector<int32_t>& extra = state_.extra_steps(stage);
+    const bool take_out = !extra.empty() && random_.unit() < 0.5;
+    const auto step = take_out ? extra[random_.below(static_cast<int64_t>(extra.size()))]
+                               : static_cast<int32_t>(random_.below(stage));
+    if (!problem_.may_repeat(step, stage)) continue;
+    const size_t mark = state_.mark();
+    const double allowed = state_.excess() * (1 + kUphillWander * random_.unit());
+    state_.flip_and_settle({stage, step});
+    if (state_.excess() > allowed) state_.undo_to(mark);
+  }
+  if (state_.fits()) prune(state_);
   keep_if_better();
   return state_.fits();
 }

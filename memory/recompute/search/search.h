@@ -31,6 +31,7 @@ class Search {
  private:
   bool greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit);
   bool descend(double budget_bytes, int64_t flip_limit);
+  bool wander(int64_t flip_limit);
   void disturb(const std::vector<Run>& runs);
   void keep_if_better();
   int64_t idle_flips() const;
