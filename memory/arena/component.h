@@ -13,6 +13,7 @@ struct Component {
   std::vector<int32_t> buffers;
   int64_t lower_bound_bytes = 0;  // of this part alone
   int64_t peak_bytes = 0;         // of the best offsets so far
+  bool is_from_search = false;    // these offsets are the exact search's
 };
 
 std::vector<Component> split_in_time(const SectionedTrace& trace);

@@ -14,7 +14,8 @@ constexpr size_t kLargeComponent = 600;
 constexpr size_t kLargestExact = 3000;
 constexpr int64_t kFirstSlice = 100'000;
 constexpr int64_t kSliceGrowth = 4;
-constexpr int64_t kBisectShare = 16;
+constexpr int64_t kDescentShare = 8;
+constexpr int64_t kFirstDivisor = 4;
 
 }  // namespace
 
@@ -90,34 +91,45 @@ bool ComponentSolver::fit_into(int64_t capacity_bytes) {
   return true;
 }
 
-// Alternates between the lower bound, where most real traces have a plan, and bisection, with growing shares of work.
+// Alternates between the lower bound, where most real traces have a plan, and a descent, with growing shares of work.
 void ComponentSolver::improve_exactly(Component& component) {
   ExactPacker packer(trace_, component.buffers, component.peak_bytes);
   for (int64_t slice = kFirstSlice; work_left() > 0; slice *= kSliceGrowth) {
     const int64_t target = std::max(lower_bound_bytes_, component.lower_bound_bytes);
     if (component.peak_bytes <= target) return;
     if (attempt(component, packer, target, slice) == SearchVerdict::found) return;
-    bisect(component, packer, slice / kBisectShare);
+    descend(component, packer, slice);
   }
 }
 
-void ComponentSolver::bisect(Component& component, ExactPacker& packer, int64_t slice) {
-  int64_t low = std::max(lower_bound_bytes_, component.lower_bound_bytes);
-  while (low < component.peak_bytes && work_left() > 0) {
-    const int64_t capacity = low + (component.peak_bytes - 1 - low) / 2;
-    if (attempt(component, packer, capacity, slice) == SearchVerdict::found) continue;
-    low = packer.next_capacity(capacity);
+// Downwards in steps that shrink whenever one fails, with about as much work as one slice; each packing guides the
+// search for the next.
+void ComponentSolver::descend(Component& component, ExactPacker& packer, int64_t slice) {
+  int64_t divisor = kFirstDivisor;
+  const int64_t end = work_ + std::min(slice, work_left());
+  while (work_ < end) {
+    const int64_t low = std::max(lower_bound_bytes_, component.lower_bound_bytes);
+    if (low >= component.peak_bytes) return;
+    const int64_t step = (component.peak_bytes - low) / divisor;
+    const int64_t capacity = component.peak_bytes - 1 - std::min(step, component.peak_bytes - 1 - low);
+    if (attempt(component, packer, capacity, slice / kDescentShare) == SearchVerdict::found) continue;
+    if (packer.next_capacity(capacity) >= component.peak_bytes) return;
+    divisor *= 2;
   }
 }
 
 SearchVerdict ComponentSolver::attempt(Component& component, ExactPacker& packer, int64_t capacity_bytes,
                                        int64_t work_limit) {
-  const auto result = packer.pack(capacity_bytes, options_.seed + attempts_++, std::min(work_limit, work_left()));
+  // Greedy offsets advise badly: their mistakes are what the search has to undo.
+  const std::vector<int64_t> no_guide;
+  const auto result = packer.pack(capacity_bytes, component.is_from_search ? offsets_ : no_guide,
+                                  options_.seed + attempts_++, std::min(work_limit, work_left()));
   work_ += result.work + 1;
   if (result.verdict == SearchVerdict::found) {
     std::vector<int64_t> offsets = offsets_;
     for (size_t i = 0; i < result.offsets.size(); ++i) offsets[packer.buffers()[i]] = result.offsets[i];
     keep(component, offsets, "exact");
+    component.is_from_search = true;
   }
   if (result.verdict == SearchVerdict::impossible) {
     component.lower_bound_bytes = std::max(component.lower_bound_bytes, packer.next_capacity(capacity_bytes));

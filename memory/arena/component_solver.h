@@ -42,7 +42,7 @@ class ComponentSolver {
   std::vector<Component*> hardest_first();
   bool is_large(const Component& component) const;
   void improve_exactly(Component& component);
-  void bisect(Component& component, ExactPacker& packer, int64_t slice);
+  void descend(Component& component, ExactPacker& packer, int64_t slice);
   SearchVerdict attempt(Component& component, ExactPacker& packer, int64_t capacity_bytes, int64_t work_limit);
   void improve_around_core(Component& component, int64_t target_bytes, int64_t work_limit);
   void keep(Component& component, const std::vector<int64_t>& offsets, const std::string& name);

@@ -100,7 +100,12 @@ int64_t ExactPacker::next_capacity(int64_t capacity_bytes) const {
   return capacity_bytes + step;
 }
 
-ExactPacker::Result ExactPacker::pack(int64_t capacity_bytes, uint64_t seed, int64_t work_limit) {
+ExactPacker::Result ExactPacker::pack(int64_t capacity_bytes, const std::vector<int64_t>& guide_offsets, uint64_t seed,
+                                      int64_t work_limit) {
+  std::vector<int32_t> guide;
+  if (!guide_offsets.empty()) {
+    for (int32_t index : buffers_) guide.push_back(static_cast<int32_t>(guide_offsets[index] / unit_bytes_));
+  }
   std::vector<int32_t> largest_offsets;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const SectionedBuffer& buffer = trace_.buffers[buffers_[i]];
@@ -111,7 +116,7 @@ ExactPacker::Result ExactPacker::pack(int64_t capacity_bytes, uint64_t seed, int
     if (buffer.fixed_offset && *buffer.fixed_offset <= capacity_bytes - buffer.bytes) largest = *buffer.fixed_offset;
     largest_offsets.push_back(largest < 0 ? -1 : static_cast<int32_t>(largest / unit_bytes_));
   }
-  const SearchResult found = search_->run(largest_offsets, seed, work_limit);
+  const SearchResult found = search_->run(largest_offsets, guide, seed, work_limit);
   Result result;
   result.verdict = found.verdict;
   result.work = found.work;

@@ -23,7 +23,8 @@ class ExactPacker {
   // `largest_capacity_bytes` is the most that pack() will be asked for: it decides about the unit.
   ExactPacker(const SectionedTrace& trace, std::vector<int32_t> buffers, int64_t largest_capacity_bytes);
 
-  Result pack(int64_t capacity_bytes, uint64_t seed, int64_t work_limit);
+  // `guide_offsets`: by buffer of the trace, of a plan that is a little too high; advice for the search; may be empty.
+  Result pack(int64_t capacity_bytes, const std::vector<int64_t>& guide_offsets, uint64_t seed, int64_t work_limit);
 
   // The least larger capacity that could make a difference to pack().
   int64_t next_capacity(int64_t capacity_bytes) const;

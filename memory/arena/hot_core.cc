@@ -75,7 +75,7 @@ class CorePlanner {
     const int64_t allowed = std::min(slice, work_limit_ - best_.work);
     // What rounding to units adds goes again when the core falls.
     const int64_t capacity = std::max(core_bytes, packer.least_capacity());
-    const ExactPacker::Result packed = packer.pack(capacity, seed_, allowed);
+    const ExactPacker::Result packed = packer.pack(capacity, {}, seed_, allowed);
     best_.work += packed.work + static_cast<int64_t>(packer.buffers().size());
     if (packed.verdict != SearchVerdict::found) return;
 

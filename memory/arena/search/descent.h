@@ -34,6 +34,7 @@ struct DescentSettings {
   double noise = 0;            // share by which a candidate's rank is disturbed
   double flush_bonus = 0;      // for a top level with the neighbouring wall, per side
   bool lowest_valley = false;  // take the lowest valley, not the one with the fewest choices
+  bool late_first = false;     // of equal sections the last one
   int64_t fail_limit = 100;
 };
 

@@ -6,6 +6,38 @@
 #include "memory/arena/search/descent.inc"
 #include "memory/arena/search/skyline.inc"
 
+// Note [Valley search]
+// The problem: items with fixed lifetimes, each to get an offset, so that items that meet in time do not meet in bytes
+// and no top passes the capacity. Exact: finds a packing, or proves that there is none, if the work limit allows.
+//
+// The idea. Every packing can be pushed down until each item stands at 0 or on another, so items can be placed upwards.
+// Kept for each unplaced item is its lowest offset: the highest top of what is placed and meets it. The floor of a
+// section is the least of these there. Where the floor is lower than on both sides (a valley), nothing can come below
+// its candidates, the items whose lowest offset is that floor. One section of a valley is chosen and split into cases:
+// each candidate standing on the floor, and, if the section has bytes to spare, none of them ("waste"): then each rests
+// on some unplaced item, which lifts all of them (skyline.h). Sections with one case are taken first, then those with
+// the fewest, weighted by how often they failed.
+//
+// What cuts the tree:
+//   - a section fails if the items above some level do not fit between it and the capacity (Skyline::refresh);
+//   - time splits where no unplaced item crosses: the parts are searched apart (Descent::solve);
+//   - states that failed are remembered by hash: the lowest offsets of the unplaced items say everything;
+//   - a failure is traced to the decisions that it needs (conflict.h): an item was lifted by an item placed below it,
+//     and because it was already too high to pass under that. A level whose decision is not among them has no other
+//     case worth trying: the search jumps over it. Distant parts of the time axis thus do not repeat each other's
+//     failures.
+//
+// Restarts. The order of the cases decides nearly everything, and no rule is right; but many short descents with much
+// noise find packings that one long one does not. First a few fixed dives, then random ones, cut off after a number of
+// failures that follows the Luby sequence. A packing that is slightly too high guides a part of the descents: its order
+// of offsets, with little noise.
+//
+// Limits. With gaps in lifetimes only the lowest valleys can be split, which makes the search weaker. Two states with
+// the same 64-bit hash would be taken for one: a packing that is found is always valid, but a proof has that
+// (negligible) doubt. The tables grow with sections x items live at once: a few thousand items at most (hot_core.h has
+// the rest). Related work: TelaMalloc (ASPLOS 2023) and MiniMalloc (ASPLOS 2023), which place by section and keep
+// inferred bounds; conflict-directed backjumping is Prosser's (1993), failure weights are dom/wdeg's (Boussemart 2004).
+
 namespace tidemark::TM_ISA_NAMESPACE {
 namespace {
 
@@ -13,7 +45,7 @@ using memory::SearchResult;
 using memory::SearchVerdict;
 
 // What is tried first where several items can stand on a floor.
-enum class RankRule { area, lifetime, size, contention, root_area };
+enum class RankRule { area, lifetime, size, contention, root_area, guide };
 
 struct Dive {
   RankRule rule;
@@ -21,6 +53,7 @@ struct Dive {
   bool lowest_valley, use_weights;
   int64_t fail_limit;
   double noise;
+  bool late_first = false;
 };
 
 constexpr Dive kFirstDives[] = {
@@ -55,8 +88,11 @@ class RestartingSearch : public memory::ValleySearch {
     }
   }
 
-  SearchResult run(const std::vector<int32_t>& largest_offsets, uint64_t seed, int64_t work_limit) override {
+  SearchResult run(const std::vector<int32_t>& largest_offsets, const std::vector<int32_t>& guide, uint64_t seed,
+                   int64_t work_limit) override {
     SearchResult result;
+    guide_ = guide;
+    guide_top_ = guide.empty() ? 0 : 1 + *std::max_element(guide.begin(), guide.end());
     const int64_t work_before = skyline_.work();
     int32_t capacity = 0;
     for (size_t i = 0; i < packing_.items.size(); ++i) {
@@ -88,6 +124,7 @@ class RestartingSearch : public memory::ValleySearch {
       settings.flush_bonus = dive.flush_bonus;
       settings.lowest_valley = dive.lowest_valley;
       settings.fail_limit = dive.fail_limit;
+      settings.late_first = dive.late_first;
       const std::vector<float> before = descent.weight();
       const Outcome outcome = descent.run(settings, work_limit);
       if (outcome == Outcome::solved) return SearchVerdict::found;
@@ -110,7 +147,14 @@ class RestartingSearch : public memory::ValleySearch {
     dive.noise = 0.6 + 0.9 * random.unit();
     dive.lowest_valley = random.below(3) == 0;
     dive.use_weights = random.below(16) == 0;
+    dive.late_first = random.below(4) == 0;  // both directions of time
     dive.fail_limit = kRestartFails * luby(round - kFirstDiveCount + 1);
+    if (!guide_.empty() && random.below(2) == 0) {
+      // Little noise: near the guide is where the next packing is.
+      dive.rule = RankRule::guide;
+      dive.flush_bonus = random.below(2) == 0 ? 0 : 0.2;
+      dive.noise = 0.1 * random.unit();
+    }
     return dive;
   }
 
@@ -121,7 +165,10 @@ class RestartingSearch : public memory::ValleySearch {
   }
 
   void set_ranks(RankRule rule, std::vector<double>& rank) const {
-    for (size_t i = 0; i < packing_.items.size(); ++i) rank[i] = rank_of(rule, packing_.items[i]);
+    for (size_t i = 0; i < packing_.items.size(); ++i) {
+      // What lies low in the guide goes first.
+      rank[i] = rule == RankRule::guide ? guide_top_ - guide_[i] : rank_of(rule, packing_.items[i]);
+    }
   }
 
   double rank_of(RankRule rule, const PackingItem& item) const {
@@ -137,6 +184,8 @@ class RestartingSearch : public memory::ValleySearch {
         return size;
       case RankRule::root_area:
         return std::sqrt(size) * length;
+      case RankRule::guide:
+        break;
       case RankRule::contention:
         return fullest(item) * 1e9 + length * 1e5 + size;
     }
@@ -157,6 +206,8 @@ class RestartingSearch : public memory::ValleySearch {
   Skyline<Key> skyline_;
   std::vector<int64_t> load_;
   std::vector<float> learned_;
+  std::vector<int32_t> guide_;
+  double guide_top_ = 0;
 };
 
 }  // namespace

@@ -22,8 +22,10 @@ class ValleySearch {
  public:
   virtual ~ValleySearch() = default;
 
-  // `largest_offsets` of each item in units; capacity = the largest of those + size.
-  virtual SearchResult run(const std::vector<int32_t>& largest_offsets, uint64_t seed, int64_t work_limit) = 0;
+  // `largest_offsets` of each item in units; capacity = the largest of those + size. `guide`: offsets of a packing that
+  // is a little too high, as advice; may be empty.
+  virtual SearchResult run(const std::vector<int32_t>& largest_offsets, const std::vector<int32_t>& guide,
+                           uint64_t seed, int64_t work_limit) = 0;
 };
 
 // The fastest version that this CPU runs; the result is the same on every one. `packing` must outlive it.

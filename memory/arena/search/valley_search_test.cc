@@ -72,9 +72,9 @@ TEST(ValleySearch, EveryInstructionSetGivesTheSameResultAndWork) {
     const Packing packing = random_packing(seed, 60, 40, 50);
     const int32_t capacity = fullest_section(packing);
     const SearchResult first =
-        isa_v2::make_valley_search(packing, capacity)->run(largest_offsets(packing, capacity), seed, 100'000);
+        isa_v2::make_valley_search(packing, capacity)->run(largest_offsets(packing, capacity), {}, seed, 100'000);
     for (Make make : runnable_levels()) {
-      const SearchResult other = make(packing, capacity)->run(largest_offsets(packing, capacity), seed, 100'000);
+      const SearchResult other = make(packing, capacity)->run(largest_offsets(packing, capacity), {}, seed, 100'000);
       EXPECT_EQ(other.verdict, first.verdict);
       EXPECT_EQ(other.offsets, first.offsets);
       EXPECT_EQ(other.work, first.work);
@@ -88,8 +88,8 @@ TEST(ValleySearch, WideKeysTakeTheSameSteps) {
     const Packing packing = random_packing(seed, 60, 40, 50);
     const int32_t capacity = fullest_section(packing);
     const auto offsets = largest_offsets(packing, capacity);
-    const SearchResult narrow = make_valley_search(packing, capacity)->run(offsets, seed, 100'000);
-    const SearchResult wide = make_valley_search(packing, 1'000'000)->run(offsets, seed, 100'000);
+    const SearchResult narrow = make_valley_search(packing, capacity)->run(offsets, {}, seed, 100'000);
+    const SearchResult wide = make_valley_search(packing, 1'000'000)->run(offsets, {}, seed, 100'000);
     EXPECT_EQ(wide.verdict, narrow.verdict);
     EXPECT_EQ(wide.offsets, narrow.offsets);
     EXPECT_EQ(wide.work, narrow.work);
@@ -104,7 +104,7 @@ TEST(ValleySearch, FindsAtSomeCapacityAndThenAtEveryLarger) {
     bool found = false;
     for (int32_t capacity = bound - 1; capacity < bound + 8; ++capacity) {
       const auto search = make_valley_search(packing, capacity);
-      const SearchResult result = search->run(largest_offsets(packing, capacity), seed, 10'000'000);
+      const SearchResult result = search->run(largest_offsets(packing, capacity), {}, seed, 10'000'000);
       ASSERT_NE(result.verdict, SearchVerdict::stopped);
       EXPECT_TRUE(!found || result.verdict == SearchVerdict::found);
       if (result.verdict != SearchVerdict::found) continue;
@@ -123,14 +123,15 @@ TEST(ValleySearch, TheSameObjectAnswersForOtherCapacities) {
   for (int32_t capacity : {bound - 1, 2 * bound, bound - 1, bound + 8}) {
     const auto fresh = make_valley_search(packing, 2 * bound);
     const auto offsets = largest_offsets(packing, capacity);
-    EXPECT_EQ(search->run(offsets, 1, 1'000'000).offsets, fresh->run(offsets, 1, 1'000'000).offsets);
+    EXPECT_EQ(search->run(offsets, {}, 1, 1'000'000).offsets, fresh->run(offsets, {}, 1, 1'000'000).offsets);
   }
 }
 
 TEST(ValleySearch, StopsAtTheWorkLimit) {
   const Packing packing = random_packing(7, 200, 80, 900);
   const int32_t capacity = fullest_section(packing);
-  const SearchResult result = make_valley_search(packing, capacity)->run(largest_offsets(packing, capacity), 1, 5'000);
+  const SearchResult result =
+      make_valley_search(packing, capacity)->run(largest_offsets(packing, capacity), {}, 1, 5'000);
   EXPECT_EQ(result.verdict, SearchVerdict::stopped);
   EXPECT_LT(result.work, 10'000);
 }
