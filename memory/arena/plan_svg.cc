@@ -76,9 +76,10 @@ class Drawing {
     out_ << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width << "\" height=\"" << height
          << "\" viewBox=\"0 0 " << width << ' ' << height << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
          << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-         << "<text x=\"" << kLeft << "\" y=\"22\" font-size=\"14\">" << escaped(trace_.name) << ": peak "
-         << format_bytes(plan_.peak_bytes) << ", lower bound " << format_bytes(plan_.lower_bound_bytes)
-         << (plan_.proven_optimal ? ", optimal" : "") << "</text>\n";
+         << "<text x=\"" << kLeft << "\" y=\"22\" font-size=\"14\">"
+         << escaped(trace_.name.substr(trace_.name.rfind('/') + 1)) << ": peak " << format_bytes(plan_.peak_bytes)
+         << ", lower bound " << format_bytes(plan_.lower_bound_bytes) << (plan_.proven_optimal ? ", optimal" : "")
+         << "</text>\n";
     draw_buffers();
     draw_axes();
     draw_level(plan_.lower_bound_bytes, "#117733");

@@ -14,7 +14,7 @@ size_t count(const std::string& text, const std::string& part) {
 }
 
 struct Example {
-  Trace trace{"net <a&b>", {}};
+  Trace trace{"folder/net <a&b>", {}};
   OffsetPlan plan;
 };
 
@@ -50,7 +50,7 @@ TEST(PlanSvg, DrawsOneRectanglePerInterval) {
 
 TEST(PlanSvg, HasTitleAxesAndLegend) {
   const std::string svg = drawn(example());
-  EXPECT_NE(svg.find("net &lt;a&amp;b&gt;: peak 3.0 KiB, lower bound 3.0 KiB, optimal"), std::string::npos);
+  EXPECT_NE(svg.find(">net &lt;a&amp;b&gt;: peak 3.0 KiB, lower bound 3.0 KiB, optimal"), std::string::npos);
   EXPECT_NE(svg.find(">2.5 KiB</text>"), std::string::npos);
   EXPECT_NE(svg.find(">10</text>"), std::string::npos);
   EXPECT_NE(svg.find(">weights 2.0 KiB</text>"), std::string::npos);
