@@ -72,12 +72,20 @@ std::map<std::string, std::string> settings(const std::string& yaml) {
 
 // Keys that change when or where things happen, never what is computed; threads and device are reported by themselves.
 bool never_changes_results(std::string_view key) {
-  constexpr std::array<std::string_view, 14> kKeys = {
-      "train.steps",     "train.epochs",     "train.threads", "train.eval_every", "train.eval_samples",
-      "train.log_every", "memory.budget",    "memory.growth", "memory.planner",   "memory.headroom",
-      "memory.debug",    "memory.recompute", "device",        "train.early_stop"};
+  constexpr std::array<std::string_view, 13> kKeys = {
+      "train.threads", "train.eval_every", "train.eval_samples", "train.log_every", "train.early_stop",
+      "memory.budget", "memory.growth",    "memory.planner",     "memory.headroom", "memory.debug",
+      "memory.recompute", "memory.cost_file", "device"};
   return key.starts_with("metrics.") || key.starts_with("checkpoint.") ||
          std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
+// The length of a run changes the learning rate of every step, unless the rate is constant.
+bool is_length(std::string_view key) { return key == "train.steps" || key == "train.epochs"; }
+
+bool rate_is_constant(const std::map<std::string, std::string>& config) {
+  const auto found = config.find("train.schedule");
+  return found != config.end() && found->second == "constant";
 }
 
 std::string shown(const std::string& text) { return text.empty() ? "none" : text; }
@@ -118,12 +126,14 @@ std::vector<std::string> differences(const Manifest& saved, const Manifest& now)
   compare("kernels", saved.kernels_digest, now.kernels_digest);
   const auto before = settings(saved.config_yaml);
   const auto after = settings(now.config_yaml);
+  const bool any_length = rate_is_constant(before) && rate_is_constant(after);
+  const auto counts = [&](const std::string& key) { return !never_changes_results(key) && !(any_length && is_length(key)); };
   for (const auto& [key, value] : before) {
     const auto found = after.find(key);
-    if (!never_changes_results(key)) compare(key, value, found == after.end() ? "" : found->second);
+    if (counts(key)) compare(key, value, found == after.end() ? "" : found->second);
   }
   for (const auto& [key, value] : after) {
-    if (!before.contains(key) && !never_changes_results(key)) compare(key, "", value);
+    if (!before.contains(key) && counts(key)) compare(key, "", value);
   }
   return lines;
 }

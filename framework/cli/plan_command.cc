@@ -74,7 +74,15 @@ int run_plan(int argc, char** argv) {
   const RunDevice device = open_device(config);
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);
-  const train::PlannedRun run = train::plan_run(config, ops, *device.memory, budget);
+  const train::PlannedRun run = [&] {
+    try {
+      return train::plan_run(config, ops, *device.memory, budget);
+    } catch (const Error& error) {
+      if (options.config.json && error.code() == ErrorCode::out_of_memory)
+        std::cout << refusal_json(config.config, device.choice.name, budget.limit_bytes(), error.what()).dump(2) << std::endl;
+      throw;
+    }
+  }();
   std::vector<train::BudgetPoint> frontier;
   if (options.frontier) frontier = train::plan_frontier(config, ops, *device.memory, options.points);
   if (!options.svg.empty() && !options.frontier) draw_arena(run, options.svg);

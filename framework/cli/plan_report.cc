@@ -85,6 +85,12 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
           {"bodies", bodies_json(program)}};
 }
 
+ordered_json refusal_json(const config::Config& config, const std::string& device, int64_t budget_bytes,
+                          const std::string& why) {
+  return {{"model", config.model->kind()}, {"device", device}, {"budget_bytes", budget_bytes},
+          {"planned_peak_bytes", nullptr}, {"refused", why}};
+}
+
 void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out) {
   const compile::Program& program = *run.program;
   out << fmt::format("model          {}, {} parameters\n", program.name, parameter_count(program));

@@ -12,6 +12,10 @@ namespace tidemark::cli {
 // One object.
 nlohmann::ordered_json plan_json(const train::PlannedRun& run, const std::string& device);
 
+// The object of a plan that does not exist: no schedule within the budget was found.
+nlohmann::ordered_json refusal_json(const config::Config& config, const std::string& device, int64_t budget_bytes,
+                                    const std::string& why);
+
 // The same for people: the line, what it is made of, the bodies.
 void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out);
 

@@ -1,6 +1,11 @@
 #include "framework/compile/measured_costs.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +27,8 @@ constexpr double kEnoughSeconds = 0.2;  // no further run after that
 constexpr size_t kAlignment = 4096;
 constexpr float kFill = 0.01F;  // neither zero nor denormal nor growing over a few runs
 constexpr const char* kFormat = "tidemark-costs-1";
+
+using Figures = std::map<std::string, int64_t>;
 
 std::string to_text(const Attribute& attribute) {
   struct Printer {
@@ -107,19 +114,40 @@ class Bench {
   Operand workspace_;
 };
 
-}  // namespace
-
-MeasuredCosts::MeasuredCosts(std::string path, int threads) : path_(std::move(path)), threads_(threads) {
-  if (path_.empty() || !std::filesystem::exists(path_)) return;
-  const auto json = nlohmann::json::parse(read_file(path_), nullptr, false);
-  if (!json.is_object() || json.value("format", "") != kFormat || !json.contains("nanoseconds"))
-    throw Error(ErrorCode::data, "'" + path_ + "' is no cost file of this version; delete it to measure anew");
+Figures read_figures(const std::string& path) {
+  Figures figures;
+  if (path.empty() || !std::filesystem::exists(path)) return figures;
+  const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (!json.is_object() || !json.contains("format") || json["format"] != kFormat || !json.contains("nanoseconds") ||
+      !json["nanoseconds"].is_object())
+    throw Error(ErrorCode::data, "'" + path + "' is no cost file of this version; delete it to measure anew");
   for (const auto& [key, value] : json["nanoseconds"].items()) {
     if (!value.is_number_integer() || value.get<int64_t>() < 1)
-      throw Error(ErrorCode::data, "'" + path_ + "': cost of '" + key + "' is " + value.dump() + ", must be at least 1 ns");
-    nanoseconds_[key] = value.get<int64_t>();
+      throw Error(ErrorCode::data, "'" + path + "': cost of '" + key + "' is " + value.dump() + ", must be at least 1 ns");
+    figures[key] = value.get<int64_t>();
   }
+  return figures;
 }
+
+// Held while a file is read, changed and replaced.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path) : descriptor_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
+    if (descriptor_ < 0 || flock(descriptor_, LOCK_EX) != 0)
+      throw Error(ErrorCode::io, "cannot lock '" + path + "': " + std::strerror(errno) + "; set memory.cost_file");
+  }
+  ~FileLock() { close(descriptor_); }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+MeasuredCosts::MeasuredCosts(std::string path, int threads)
+    : path_(std::move(path)), threads_(threads), nanoseconds_(read_figures(path_)) {}
 
 int64_t MeasuredCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredNode& lowered) {
   const Node& node = graph.node(id);
@@ -134,7 +162,10 @@ void MeasuredCosts::save() const {
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
   std::error_code ignored;  // opening the file says what is wrong with the folder
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  const nlohmann::ordered_json json{{"format", kFormat}, {"nanoseconds", nanoseconds_}};
+  const FileLock lock(path_ + ".lock");
+  Figures figures = read_figures(path_);
+  figures.insert(nanoseconds_.begin(), nanoseconds_.end());
+  const nlohmann::ordered_json json{{"format", kFormat}, {"nanoseconds", figures}};
   const std::string text = json.dump(1);
   FileReplacement file(path_);
   file.write(text.data(), text.size());

@@ -2,7 +2,8 @@
 //
 // A figure is the least wall time of a few runs of the kernel alone, on operands of its own, keyed by kernel, shapes,
 // attributes and threads. Figures that the file has are never measured again: a plan is a function of configuration, device
-// limits, seed and this file, whose digest is part of the plan. Delete the file to measure anew.
+// limits, seed and this file, whose digest is part of the plan. Delete the file to measure anew. The operands are on the
+// plain heap, for one kernel at a time, and gone before the run takes its arena.
 #pragma once
 
 #include <map>
@@ -20,7 +21,7 @@ class MeasuredCosts : public Costs {
   int64_t nanoseconds(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
 
   int64_t measured() const { return measured_; }  // figures that were missing
-  // Writes the file anew if figures were added. Throws Error(io).
+  // Adds the new figures to what the file holds by now; one writer at a time. Throws Error(io).
   void save() const;
   // SHA-256 of all figures.
   std::string digest() const;

@@ -19,6 +19,7 @@ std::string plan_digest(const compile::Program& program) {
     text += "body " + body.name + '\n';
     for (const compile::Instruction& i : body.instructions) {
       text += i.node + ' ' + i.kernel_name;
+      for (ValueId v : i.output_values) text += ' ' + to_string(body.graph.value(v).type);
       append(text, i.inputs);
       text += " ->";
       append(text, i.outputs);

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "framework/compile/measured_costs.h"
 #include "framework/train/plan_digest.h"
 
@@ -55,6 +56,16 @@ std::string cost_file_path(const std::string& setting) {
     return std::string(cache) + "/tidemark/costs.json";
   const char* home = std::getenv("HOME");
   return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/tidemark/costs.json";
+}
+
+// A cache folder that cannot be written costs a measurement the next time; a file that the user named must be written.
+void keep_costs(const compile::MeasuredCosts& costs, bool is_cache) {
+  try {
+    costs.save();
+  } catch (const Error& error) {
+    if (!is_cache) throw;
+    log(LogLevel::warning, "costs_not_kept", {{"why", error.what()}});
+  }
 }
 
 // Whole pages within the limit: what the arena may have.
@@ -105,7 +116,7 @@ void compile_run(PlannedRun& run, const config::Config& config, const ops::OpSet
   options.costs = &costs;
   run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
   note_recomputation(run);
-  costs.save();
+  keep_costs(costs, config.memory.cost_file.empty());
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.planned_peak_bytes = device.round_up(run.program->arena_bytes);
   run.budget_bytes = budget_bytes;

@@ -1,6 +1,7 @@
 #include "framework/train/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 
 #include <ostream>
 
@@ -10,6 +11,7 @@ namespace tidemark::train {
 namespace {
 
 constexpr int kBarWidth = 24;
+constexpr size_t kUsualColumns = 80;
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 
 std::string bar(int64_t done, int64_t total) {
@@ -31,8 +33,14 @@ std::string to_string(const ProgressLine& line) {
                             format_bytes(line.budget_bytes));
 }
 
-Progress::Progress(std::ostream& out, bool terminal, int64_t log_every)
-    : out_(out), terminal_(terminal), log_every_(log_every) {}
+size_t terminal_columns(int descriptor) {
+  winsize size{};
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col : kUsualColumns;
+}
+
+Progress::Progress(std::ostream& out, bool terminal, int64_t log_every, size_t columns)
+    : out_(out), terminal_(terminal), log_every_(log_every), columns_(columns) {}
 
 void Progress::clear_bar() {
   if (bar_is_drawn_) out_ << "\r\x1b[K";
@@ -49,7 +57,8 @@ void Progress::step(const ProgressLine& line) {
   if (!last && now - last_drawn_ < kRedraw) return;
   last_drawn_ = now;
   clear_bar();
-  out_ << bar(line.step, line.total_steps) << ' ' << to_string(line) << std::flush;
+  // A line longer than the terminal would wrap, and could not be drawn over.
+  out_ << (bar(line.step, line.total_steps) + ' ' + to_string(line)).substr(0, columns_ - 1) << std::flush;
   bar_is_drawn_ = true;
   if (last) note("");
 }

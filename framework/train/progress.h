@@ -22,10 +22,14 @@ struct ProgressLine {
   int64_t budget_bytes = 0;
 };
 
+// Width of the terminal behind a file descriptor; 80 if it does not tell.
+size_t terminal_columns(int descriptor);
+
 class Progress {
  public:
-  // terminal: redraw one line in place, at most ten times a second; else a new line every `log_every` steps.
-  Progress(std::ostream& out, bool terminal, int64_t log_every);
+  // terminal: redraw one line in place, at most ten times a second, cut to `columns`; else a new line every `log_every`
+  // steps.
+  Progress(std::ostream& out, bool terminal, int64_t log_every, size_t columns = 200);
 
   void step(const ProgressLine& line);
   // A line of its own that stays: evaluation, checkpoint, end.
@@ -37,6 +41,7 @@ class Progress {
   std::ostream& out_;
   const bool terminal_;
   const int64_t log_every_;
+  const size_t columns_;
   bool bar_is_drawn_ = false;
   std::chrono::steady_clock::time_point last_drawn_{};
 };

@@ -37,6 +37,13 @@ TEST(Progress, ABarIsRedrawnInPlaceAndNotesStayAbove) {
   EXPECT_NE(out.str().find("\r\x1b[Kevaluation\n"), std::string::npos) << out.str();
 }
 
+TEST(Progress, ABarNeverWraps) {
+  std::ostringstream out;
+  Progress progress(out, true, 10, 40);
+  progress.step(line(10));
+  EXPECT_EQ(out.str().size(), 39U) << out.str();
+}
+
 TEST(Progress, TokensAreSaidWhereTheDataHasThem) {
   ProgressLine l = line(1);
   l.tokens_per_second = 2500;

@@ -17,6 +17,8 @@ std::vector<std::string_view> category_names() {
 const std::vector<double> kStepBuckets{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
 const std::vector<double> kPlanBuckets{0.001, 0.01, 0.1, 1, 10};
 
+constexpr auto kForeignAge = std::chrono::seconds(1);
+
 int64_t sum(const CategoryBytes& bytes) {
   int64_t total = 0;
   for (int64_t b : bytes) total += b;
@@ -78,8 +80,8 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
 }
 
 void RunMetrics::count_step(double seconds, int64_t samples, int64_t targets, double loss, double learning_rate) {
-  step_seconds_.observe(seconds);
   const Counters::Update together(counters_);
+  step_seconds_.observe(seconds);
   steps_.add();
   samples_.add(static_cast<double>(samples));
   if (run_.targets_per_sample > 1) tokens_.add(static_cast<double>(targets));
@@ -87,29 +89,31 @@ void RunMetrics::count_step(double seconds, int64_t samples, int64_t targets, do
   learning_rate_.set(learning_rate);
 }
 
-void RunMetrics::set_device_bytes() {
-  const int64_t own = device_.committed_bytes();
-  const int64_t total = device_.capacity_bytes();
-  const int64_t free = device_.free_bytes();
-  const int64_t foreign = other_processes_bytes();
-  reserved_.set(static_cast<double>(own));
-  reserved_peak_.set(static_cast<double>(device_.peak_committed_bytes()));
-  device_total_.set(static_cast<double>(total));
-  device_free_.set(static_cast<double>(free));
-  foreign_.set(static_cast<double>(foreign));
-  unattributed_.set(static_cast<double>(total - free - foreign - own));
+RunMetrics::DeviceBytes RunMetrics::read_device() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - foreign_read_ >= kForeignAge) {  // looks at every process of the machine
+    foreign_bytes_ = other_processes_bytes();
+    foreign_read_ = now;
+  }
+  return {device_.capacity_bytes(), device_.free_bytes(), device_.committed_bytes(), device_.peak_committed_bytes(),
+          foreign_bytes_, device_.alloc_calls()};
 }
 
 void RunMetrics::refresh(const runtime::Executor& executor) {
+  const DeviceBytes device = read_device();  // slow, so before the group of updates
   const runtime::Position at = executor.position();
   const compile::Body& body = executor.program().bodies[at.body];
   const CategoryBytes& live = body.live[std::min<size_t>(at.instruction, body.live.size() - 1)];
-  const int64_t calls = device_.alloc_calls();
   const Counters::Update together(counters_);
   for (size_t c = 0; c < live.size(); ++c) allocated_[c].set(static_cast<double>(live[c]));
-  alloc_calls_.add(static_cast<double>(calls - alloc_calls_seen_));
-  alloc_calls_seen_ = calls;
-  set_device_bytes();
+  alloc_calls_.add(static_cast<double>(device.alloc_calls - alloc_calls_seen_));
+  alloc_calls_seen_ = device.alloc_calls;
+  reserved_.set(static_cast<double>(device.own));
+  reserved_peak_.set(static_cast<double>(device.own_peak));
+  device_total_.set(static_cast<double>(device.total));
+  device_free_.set(static_cast<double>(device.free));
+  foreign_.set(static_cast<double>(device.foreign));
+  unattributed_.set(static_cast<double>(device.total - device.free - device.foreign - device.own));
 }
 
 }  // namespace tidemark::train

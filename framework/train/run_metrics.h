@@ -4,6 +4,7 @@
 // To add a metric: one line in the constructor, and where it is counted.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -25,7 +26,10 @@ class RunMetrics {
   void refresh(const runtime::Executor& executor);
 
  private:
-  void set_device_bytes();
+  struct DeviceBytes {
+    int64_t total, free, own, own_peak, foreign, alloc_calls;
+  };
+  DeviceBytes read_device();
 
   Counters& counters_;
   const PlannedRun& run_;
@@ -37,6 +41,8 @@ class RunMetrics {
   Counter &alloc_calls_, &samples_, &tokens_, &steps_;
   Histogram& step_seconds_;
   int64_t alloc_calls_seen_ = 0;
+  int64_t foreign_bytes_ = 0;  // read at most once a second
+  std::chrono::steady_clock::time_point foreign_read_{};
 };
 
 }  // namespace tidemark::train
