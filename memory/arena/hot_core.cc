@@ -28,6 +28,7 @@ constexpr double kSharesIfSmall[] = {0.97, 0.985, 0.94, 0.995, 0.9, 0.8};
 constexpr double kSharesIfLarge[] = {0.995, 0.985, 0.97, 0.94, 0.9, 0.8};
 constexpr size_t kLargestCore = 4000;
 constexpr double kFirstExcess = 0.0002;
+constexpr double kLargestExcess = 1;  // twice the target: what does not fit there is for the other planners
 constexpr int64_t kFirstSlice = 400'000;
 
 class CorePlanner {
@@ -39,12 +40,14 @@ class CorePlanner {
   CorePlan run() {
     const bool small = buffers_live_above(kSharesIfSmall[0] * static_cast<double>(target_bytes_)).size() <= kSmallCore;
     double excess = 0;
-    for (int64_t slice = kFirstSlice; best_.work < work_limit_; slice *= 2) {
+    for (int64_t slice = kFirstSlice; best_.work < work_limit_ && excess < kLargestExcess; slice *= 2) {
+      const int64_t work_before = best_.work;
       for (double share : small ? kSharesIfSmall : kSharesIfLarge) {
         if (best_.work >= work_limit_) break;
         attempt(share, target_bytes_ + static_cast<int64_t>(excess * static_cast<double>(target_bytes_)), slice);
         if (!best_.offsets.empty() && best_.peak_bytes <= target_bytes_) return std::move(best_);
       }
+      if (best_.work == work_before) break;  // no share gives a core that the search can take
       excess = excess == 0 ? kFirstExcess : 2 * excess;
     }
     return std::move(best_);
