@@ -5,14 +5,85 @@
 namespace tidemark::memory {
 namespace {
 
-constexpr int kMaxTries = 8;
+// Most of the layouts that are asked for fit easily or not at all: one that needs a long search is better served by a
+// slightly lower live budget.
+constexpr int64_t kOffsetWork = 500'000;
+constexpr double kFirstCut = 0.0025;  // of the live budget, doubled with every try
+constexpr int kMaxCuts = 7;
+constexpr int kBisections = 2;
+constexpr int kSeedsPerCut = 3;
 
-bool better(const RecomputePlan& a, const RecomputePlan& b, int64_t budget_bytes) {
-  const bool a_fits = a.peak_arena_bytes <= budget_bytes;
-  const bool b_fits = b.peak_arena_bytes <= budget_bytes;
-  if (a_fits != b_fits) return a_fits;
-  return a_fits ? a.extra_cost < b.extra_cost : a.peak_arena_bytes < b.peak_arena_bytes;
-}
+class ArenaFit {
+ public:
+  ArenaFit(const RecomputePlanner& planner, const StepTrace& trace, int64_t budget_bytes,
+           const RecomputeOptions& options)
+      : planner_(planner), trace_(trace), budget_(budget_bytes), options_(options) {
+    options_.offset_options.work_limit = std::min(options_.offset_options.work_limit, kOffsetWork);
+  }
+
+  RecomputePlan run() {
+    RecomputePlan plain = make_plan(trace_, plain_order(trace_), std::string(planner_.name()), 0);
+    if (plain.peak_live_bytes <= budget_ && lay_out_within(plain)) return plain;
+    double fits = -1;  // cut of the live budget
+    double fails = 0;
+    for (int i = 0; i <= kMaxCuts && fits < 0; ++i) {
+      const double cut = i == 0 ? 0 : kFirstCut * static_cast<double>(1 << (i - 1));
+      const Outcome outcome = attempt(cut);
+      if (outcome == Outcome::out_of_reach) break;
+      (outcome == Outcome::fits ? fits : fails) = cut;
+    }
+    for (int i = 0; i < kBisections && fits > 0; ++i) {
+      const double cut = (fits + fails) / 2;
+      (attempt(cut) == Outcome::fits ? fits : fails) = cut;
+    }
+    if (!found_) lay_out(trace_, options_, best_);
+    best_.work = work_;
+    return std::move(best_);
+  }
+
+ private:
+  enum class Outcome { fits, does_not_fit, out_of_reach };
+
+  bool lay_out_within(RecomputePlan& plan) const {
+    FitResult result = options_.offset_planner->fit(arena_trace(trace_, plan.schedule), budget_ - trace_.fixed_bytes,
+                                                    options_.offset_options);
+    if (result.fit != Fit::fits) return false;
+    plan.offsets = std::move(result.plan);
+    plan.peak_arena_bytes = trace_.fixed_bytes + plan.offsets.peak_bytes;
+    return true;
+  }
+
+  // Plans of one cost can differ in how well they pack, so several seeds are tried.
+  Outcome attempt(double cut) {
+    Outcome outcome = Outcome::does_not_fit;
+    for (int i = 0; i < kSeedsPerCut && outcome == Outcome::does_not_fit; ++i, ++options_.seed)
+      outcome = attempt_once(cut);
+    return outcome;
+  }
+
+  Outcome attempt_once(double cut) {
+    const auto live_budget = budget_ - static_cast<int64_t>(cut * static_cast<double>(budget_));
+    RecomputePlan plan = planner_.best_effort(trace_, live_budget, options_);
+    work_ += plan.work;
+    const bool met = plan.peak_live_bytes <= live_budget;
+    const bool fits = plan.peak_live_bytes <= budget_ && lay_out_within(plan);
+    if (fits && (!found_ || plan.extra_cost < best_.extra_cost)) {
+      best_ = std::move(plan);
+      found_ = true;
+    } else if (!found_ && (best_.schedule.steps.empty() || plan.peak_live_bytes < best_.peak_live_bytes)) {
+      best_ = std::move(plan);
+    }
+    return fits ? Outcome::fits : met ? Outcome::does_not_fit : Outcome::out_of_reach;
+  }
+
+  const RecomputePlanner& planner_;
+  const StepTrace& trace_;
+  const int64_t budget_;
+  RecomputeOptions options_;
+  RecomputePlan best_;
+  bool found_ = false;
+  int64_t work_ = 0;
+};
 
 }  // namespace
 
@@ -23,24 +94,7 @@ void lay_out(const StepTrace& trace, const RecomputeOptions& options, RecomputeP
 
 RecomputePlan plan_in_arena(const RecomputePlanner& planner, const StepTrace& trace, int64_t budget_bytes,
                             const RecomputeOptions& options) {
-  RecomputePlan best = make_plan(trace, plain_order(trace), std::string(planner.name()), 0);
-  if (best.peak_live_bytes <= budget_bytes) lay_out(trace, options, best);
-  if (best.peak_live_bytes <= budget_bytes && best.peak_arena_bytes <= budget_bytes) return best;
-  int64_t live_budget = budget_bytes;
-  int64_t work = 0;
-  for (int attempt = 0; attempt < kMaxTries; ++attempt) {
-    RecomputePlan plan = planner.best_effort(trace, live_budget, options);
-    const bool met = plan.peak_live_bytes <= live_budget;
-    lay_out(trace, options, plan);
-    work += plan.work;
-    const int64_t above = plan.peak_arena_bytes - budget_bytes;
-    if (best.peak_arena_bytes == 0 || better(plan, best, budget_bytes)) best = std::move(plan);
-    if (above <= 0 || !met) break;
-    // What the layout lost at this budget it will about lose at the next: go down by it, further each time.
-    live_budget = std::min(live_budget, best.peak_live_bytes) - above * (attempt + 2) / 2;
-  }
-  best.work = work;
-  return best;
+  return ArenaFit(planner, trace, budget_bytes, options).run();
 }
 
 }  // namespace tidemark::memory
