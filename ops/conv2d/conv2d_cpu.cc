@@ -160,10 +160,20 @@ class GradInputOneDnn : public PackedWeightKernel {
   BoundPrimitive primitive_;
 };
 
+// oneDNN 2.6.3's jit_1x1 gathers strided images into its scratchpad. For weight gradients it books the channels there
+// are but walks whole blocks of 16: with several threads and fewer channels their parts overlap and the last one ends
+// kilobytes behind the scratchpad. One thread stays inside. No other implementation takes these shapes.
+int weight_gradient_threads(const Conv2dShape& shape, int threads) {
+  constexpr int64_t kBlockChannels = 16;
+  const bool strided_1x1 = shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride > 1;
+  return strided_1x1 && shape.in < kBlockChannels ? 1 : threads;
+}
+
 class GradWeightOneDnn : public Conv2dKernel {
  public:
-  GradWeightOneDnn(const Problem& problem, int threads, bool accumulate) : Conv2dKernel(threads) {
-    const onednn::ThreadScope scope(threads);
+  GradWeightOneDnn(const Problem& problem, int threads, bool accumulate)
+      : Conv2dKernel(weight_gradient_threads(problem.shape, threads)) {
+    const onednn::ThreadScope scope(threads_);
     const dnnl::convolution_backward_weights::desc direction(kDirect, problem.x, problem.w_any, problem.y,
                                                              problem.strides(), problem.pads(), problem.pads());
     const dnnl::convolution_backward_weights::primitive_desc desc(direction, onednn::strict_attributes(),
