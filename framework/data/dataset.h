@@ -21,7 +21,7 @@ enum class Split { train, eval };
 // One tensor of a sample; the batch tensor has the samples as its first dimension.
 struct InputField {
   std::string name;  // "images", "labels"; "tokens", "targets"
-  ValueType sample;  // type of one sample, without the batch dimension; labels: i32[1] becomes i32[B] in the batch
+  ValueType sample;  // type of one sample, without the batch dimension; labels: i32[] becomes i32[B] in the batch
 };
 
 // What a model needs to know of the data when its graph is built.

@@ -59,7 +59,7 @@ class FashionMnist : public Dataset {
       : train_(read_split(folder, "train")), eval_(read_split(folder, "t10k")) {
     train_size_ = train_.labels.items();
     if (train_samples > 0) train_size_ = std::min(train_size_, train_samples);
-    info_ = {.fields = {{"images", {DType::f32, {kSide, kSide, 1}}}, {"labels", {DType::i32, {1}}}},
+    info_ = {.fields = {{"images", {DType::f32, {kSide, kSide, 1}}}, {"labels", {DType::i32, {}}}},
              .classes = kClasses,
              .kind = "fashion_mnist"};
     for (size_t i = 0; i < value_of_pixel_.size(); ++i) {

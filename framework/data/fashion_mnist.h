@@ -6,7 +6,7 @@
 
 namespace tidemark::data {
 
-// Fields "images" f32[28,28,1], normalised to mean 0 and deviation 1 over the training set, and "labels" i32[1].
+// Fields "images" f32[28,28,1], normalised to mean 0 and deviation 1 over the training set, and "labels" i32[].
 class FashionMnistKind : public DataKind {
  public:
   std::string_view kind() const override { return "fashion_mnist"; }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "base/error.h"
@@ -25,7 +26,7 @@ struct Loader::State {
     check_position();
     order.resize(static_cast<size_t>(size));
     allocate_ring();
-    thread = std::thread([this] { read_ahead(); });
+    start_thread();
   }
 
   ~State() {
@@ -35,6 +36,15 @@ struct Loader::State {
     }
     changed.notify_all();
     thread.join();
+  }
+
+  void start_thread() {
+    try {
+      thread = std::thread([this] { read_ahead(); });
+    } catch (const std::system_error& e) {
+      throw Error(ErrorCode::out_of_memory, std::string("the thread that reads ahead cannot be started: ") + e.what() +
+                                                "; look at the limits of threads and address space (ulimit -u, -v)");
+    }
   }
 
   void check_position() {
@@ -51,7 +61,7 @@ struct Loader::State {
     ring.resize(static_cast<size_t>(options.prefetch) + 1);
     for (HostBatch& batch : ring) {
       for (const InputField& field : dataset.info().fields) {
-        batch.fields.emplace_back(static_cast<size_t>(field.sample.bytes() * options.global_batch));
+        batch.fields.emplace_back(static_cast<size_t>(field.sample.bytes() * std::min(options.global_batch, size)));
       }
     }
     destinations.resize(dataset.info().fields.size());

@@ -15,7 +15,7 @@ namespace tidemark::models {
 namespace {
 
 data::DataInfo images() {
-  return {.fields = {{"images", {DType::f32, Shape{28, 28, 1}}}, {"labels", {DType::i32, Shape{1}}}}, .classes = 10, .kind = "fashion_mnist"};
+  return {.fields = {{"images", {DType::f32, Shape{28, 28, 1}}}, {"labels", {DType::i32, Shape{}}}}, .classes = 10, .kind = "fashion_mnist"};
 }
 
 data::DataInfo text(int64_t context, int64_t classes) {

@@ -22,12 +22,10 @@ std::string body_name(std::string_view what, int64_t samples) {
 
 namespace {
 
-// A label of one i32 a sample is i32[B], not i32[B,1].
 ValueType batch_type(const data::InputField& field, int64_t batch) {
   std::vector<int64_t> dims{batch};
   const auto& sample = field.sample.shape.dims();
-  if (!(sample.size() == 1 && sample[0] == 1 && field.sample.dtype == DType::i32))
-    dims.insert(dims.end(), sample.begin(), sample.end());
+  dims.insert(dims.end(), sample.begin(), sample.end());
   return {field.sample.dtype, Shape(std::move(dims))};
 }
 
