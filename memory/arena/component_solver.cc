@@ -95,11 +95,15 @@ bool ComponentSolver::fit_into(int64_t capacity_bytes) {
 void ComponentSolver::improve_exactly(Component& component) {
   ExactPacker packer(trace_, component.buffers, component.peak_bytes);
   for (int64_t slice = kFirstSlice; work_left() > 0; slice *= kSliceGrowth) {
-    const int64_t target = std::max(lower_bound_bytes_, component.lower_bound_bytes);
+    const int64_t target = least_target(component);
     if (component.peak_bytes <= target) return;
     if (attempt(component, packer, target, slice) == SearchVerdict::found) return;
     descend(component, packer, slice);
   }
+}
+
+int64_t ComponentSolver::least_target(const Component& component) const {
+  return std::max({lower_bound_bytes_, component.lower_bound_bytes, component.exhausted_below_bytes});
 }
 
 // Downwards in steps that shrink whenever one fails, with about as much work as one slice; each packing guides the
@@ -108,7 +112,7 @@ void ComponentSolver::descend(Component& component, ExactPacker& packer, int64_t
   int64_t divisor = kFirstDivisor;
   const int64_t end = work_ + std::min(slice, work_left());
   while (work_ < end) {
-    const int64_t low = std::max(lower_bound_bytes_, component.lower_bound_bytes);
+    const int64_t low = least_target(component);
     if (low >= component.peak_bytes) return;
     const int64_t step = (component.peak_bytes - low) / divisor;
     const int64_t capacity = component.peak_bytes - 1 - std::min(step, component.peak_bytes - 1 - low);
@@ -124,12 +128,15 @@ SearchVerdict ComponentSolver::attempt(Component& component, ExactPacker& packer
   const std::vector<int64_t> no_guide;
   const auto result = packer.pack(capacity_bytes, component.is_from_search ? offsets_ : no_guide,
                                   options_.seed + attempts_++, std::min(work_limit, work_left()));
-  work_ += result.work + 1;
+  work_ += result.work + static_cast<int64_t>(packer.buffers().size());  // the search's tables are filled each time
   if (result.verdict == SearchVerdict::found) {
     std::vector<int64_t> offsets = offsets_;
     for (size_t i = 0; i < result.offsets.size(); ++i) offsets[packer.buffers()[i]] = result.offsets[i];
     keep(component, offsets, "exact");
     component.is_from_search = true;
+  }
+  if (result.exhausted) {
+    component.exhausted_below_bytes = std::max(component.exhausted_below_bytes, packer.next_capacity(capacity_bytes));
   }
   if (result.verdict == SearchVerdict::impossible) {
     component.lower_bound_bytes = std::max(component.lower_bound_bytes, packer.next_capacity(capacity_bytes));

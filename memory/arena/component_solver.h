@@ -41,6 +41,7 @@ class ComponentSolver {
   int64_t work_left() const { return options_.work_limit - work_; }
   std::vector<Component*> hardest_first();
   bool is_large(const Component& component) const;
+  int64_t least_target(const Component& component) const;
   void improve_exactly(Component& component);
   void descend(Component& component, ExactPacker& packer, int64_t slice);
   SearchVerdict attempt(Component& component, ExactPacker& packer, int64_t capacity_bytes, int64_t work_limit);

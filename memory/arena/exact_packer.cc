@@ -119,6 +119,7 @@ ExactPacker::Result ExactPacker::pack(int64_t capacity_bytes, const std::vector<
   const SearchResult found = search_->run(largest_offsets, guide, seed, work_limit);
   Result result;
   result.verdict = found.verdict;
+  result.exhausted = found.verdict == SearchVerdict::impossible;
   result.work = found.work;
   if (found.verdict == SearchVerdict::impossible && (rounded_ || !proofs_hold_))
     result.verdict = SearchVerdict::stopped;

@@ -17,6 +17,7 @@ class ExactPacker {
     SearchVerdict verdict = SearchVerdict::stopped;  // impossible only if it is true of the bytes themselves
     std::vector<int64_t> offsets;                    // parallel to buffers(); only if found
     int64_t work = 0;
+    bool exhausted = false;  // the search looked at everything: more work at this capacity finds no plan either
   };
 
   // The buffers of `trace` that are named; alias groups are taken as ordinary buffers. Both arguments must outlive it.
