@@ -4,8 +4,9 @@ namespace tidemark::config {
 
 void TrainSection::fields(Fields& f) {
   f.integer("global_batch", global_batch, "Samples of one optimizer step.", {.min = 1, .max = 1 << 24});
-  f.integer("steps", steps, "Optimizer steps of the run; 0: as many as `epochs` takes.", {.min = 0});
-  f.integer("epochs", epochs, "Passes over the training data, where steps is 0.", {.min = 1});
+  f.integer("steps", steps, "Optimizer steps of the run; 0: as many as `epochs` takes.",
+            {.min = 0, .max = 1'000'000'000});
+  f.integer("epochs", epochs, "Passes over the training data, where steps is 0.", {.min = 1, .max = 1'000'000});
   f.choice("optimizer", optimizer, "Update rule.", {"sgd", "adamw"});
   f.real("lr", lr, "Learning rate, after the warm-up.", {.min = 0, .min_open = true});
   f.choice("schedule", schedule, "How the learning rate falls after the warm-up.", {"constant", "cosine", "linear"});

@@ -88,7 +88,7 @@ TEST(LoadConfig, AllProblemsOfOneFileComeInOneErrorInFileOrder) {
                           "c.yaml:2:14: key 'data.kind' must be one of noise, file, is 'nosie'; nearest is 'noise'",
                           "c.yaml:4:3: key 'train.globl_batch' is unknown; nearest is 'train.global_batch'",
                           "c.yaml:5:7: key 'train.lr' must be a number, above 0, is 'fast'",
-                          "c.yaml:6:10: key 'train.steps' must be an integer, 0 or more, is '1.5'",
+                          "c.yaml:6:10: key 'train.steps' must be an integer, from 0 to 1000000000, is '1.5'",
                           "c.yaml:7:14: key 'train.optimizer' must be one of sgd, adamw, is 'adam'; nearest is 'adamw'",
                           HasSubstr("c.yaml:8:18: key 'memory.budget' is wrong: size '4GB' has the unknown unit 'GB'"),
                           "c.yaml:8:23: key 'memory.budget' is given twice; first in line 8",
@@ -127,7 +127,7 @@ TEST(LoadConfig, WrongShapesAreNamed) {
                           "c.yaml:2:14: key 'data.kind' must be one of noise, file, is a list"));
   EXPECT_THAT(train_faults("lr: '0.1', steps: [1], global_batch: 99999999999999999999, clip_norm: .inf, momentum: nan"),
               ElementsAre("c.yaml:3:13: key 'train.lr' must be a number, above 0, is the text '0.1'",
-                          "c.yaml:3:27: key 'train.steps' must be an integer, 0 or more, is a list",
+                          "c.yaml:3:27: key 'train.steps' must be an integer, from 0 to 1000000000, is a list",
                           testing::StartsWith("c.yaml:3:46: key 'train.global_batch' must be an integer, from 1 to"),
                           "c.yaml:3:79: key 'train.clip_norm' must be a number, 0 or more, is '.inf'",
                           "c.yaml:3:95: key 'train.momentum' must be a number, in [0, 1), is 'nan'"));
