@@ -15,6 +15,9 @@ namespace {
 // The first step touches what is touched once: library set-up, pages of host buffers.
 constexpr int64_t kWarmupSteps = 1;
 
+// Room for the figures of so many steps is made before the loop; later ones make it as they come.
+constexpr int64_t kReservedSteps = 1 << 20;
+
 // The first element that is no number, or -1.
 int64_t find_nan(const float* data, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
@@ -40,8 +43,8 @@ TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool g
 
 TrainingRun::~TrainingRun() = default;
 
-void TrainingRun::refuse_not_a_number(double loss) const {
-  std::string text = fmt::format("loss of step {} is {}", trainer_->steps_done(), loss);
+void TrainingRun::refuse_not_a_number(const char* what, double loss) const {
+  std::string text = fmt::format("{} {} is {}", what, trainer_->steps_done(), std::abs(loss));
   for (const auto& p : trainer_->persistent()) {
     if (p.tensor->type.dtype != DType::f32) continue;
     const int64_t at = find_nan(reinterpret_cast<const float*>(p.bytes.data()), p.tensor->type.shape.elements());
@@ -58,7 +61,7 @@ void TrainingRun::one_step(data::Loader& loader, const RunOptions& options, RunR
   const StepResult result = trainer_->step(batch);
   const double seconds = seconds_since(begin);
   position_ = batch.end;
-  if (!std::isfinite(result.loss)) refuse_not_a_number(result.loss);
+  if (!std::isfinite(result.loss)) refuse_not_a_number("loss of step", result.loss);
   report.losses.push_back(result.loss);
   report.step_seconds.push_back(seconds);
   report.samples += batch.samples;
@@ -88,6 +91,7 @@ bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
   data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.micro_batch, .seed = planned_.batch.seed,
                                           .shuffle = false, .split = data::Split::eval});
   report.eval = trainer_->evaluate(loader, planned_.batch.eval_samples);
+  if (!std::isfinite(report.eval->loss)) refuse_not_a_number("loss of the evaluation after step", report.eval->loss);
   if (options.progress != nullptr) {
     std::string text = fmt::format("evaluation after step {}: loss {:.4f}", trainer_->steps_done(), report.eval->loss);
     if (report.eval->accuracy) text += fmt::format(" accuracy {:.2f}%", 100 * *report.eval->accuracy);
@@ -103,7 +107,8 @@ bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
 RunReport TrainingRun::run(const RunOptions& options) {
   RunReport report;
   report.first_step = trainer_->steps_done();
-  const auto to_do = static_cast<size_t>(std::max<int64_t>(planned_.total_steps - report.first_step, 0));
+  const auto to_do =
+      static_cast<size_t>(std::clamp<int64_t>(planned_.total_steps - report.first_step, 0, kReservedSteps));
   report.losses.reserve(to_do);  // nothing is allocated in the loop
   report.step_seconds.reserve(to_do);
   data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.global_batch, .seed = planned_.batch.seed}, position_);

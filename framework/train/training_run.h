@@ -75,7 +75,7 @@ class TrainingRun {
   bool evaluation_is_due(int64_t every) const;
   // False if early stopping says so.
   bool evaluate(const RunOptions& options, RunReport& report);
-  [[noreturn]] void refuse_not_a_number(double loss) const;
+  [[noreturn]] void refuse_not_a_number(const char* what, double loss) const;
 
   const PlannedRun& planned_;
   DeviceMemory& device_;
