@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/config_command.h"
+#include "framework/cli/standard_streams.h"
 
 namespace {
 
@@ -31,7 +32,9 @@ void print_usage(std::FILE* out) {
 
 int run(const Command& command, int argc, char** argv) {
   try {
-    return command.run(argc - 1, argv + 1);
+    const int code = command.run(argc - 1, argv + 1);
+    tidemark::cli::finish_output();
+    return code;
   } catch (const tidemark::Error& error) {
     std::fprintf(stderr, "tidemark %s: %s\n", command.name, error.what());
     return tidemark::exit_code(error.code());
@@ -47,6 +50,7 @@ int run(const Command& command, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tidemark::cli::prepare_streams();
   const char* name = argc > 1 ? argv[1] : "";
   if (std::strcmp(name, "--help") == 0 || std::strcmp(name, "-h") == 0 || std::strcmp(name, "help") == 0) {
     print_usage(stdout);

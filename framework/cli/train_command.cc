@@ -80,6 +80,7 @@ class TrainCommand {
  private:
   // First values or a checkpoint's, and a checkpoint of where the run begins.
   void start() {
+    checkpoints_.lock_folder();
     if (options_.restart) checkpoints_.remove_earlier();
     if (!options_.resume) checkpoints_.refuse_used_folder();
     if (!options_.resume || !checkpoints_.resume()) run_.trainer().initialise(planned_.initializers);

@@ -1,7 +1,11 @@
 #include "framework/train/run_checkpoints.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -31,6 +35,24 @@ EarlyStopState early_stop_state(const checkpoint::Manifest& manifest, const std:
 RunCheckpoints::RunCheckpoints(CheckpointOptions options, std::string config_yaml, std::string device,
                                const PlannedRun& planned, TrainingRun& run)
     : options_(std::move(options)), config_yaml_(std::move(config_yaml)), device_(std::move(device)), planned_(planned), run_(run) {}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void FolderLock::lock(const std::string& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) throw Error(ErrorCode::io, "cannot create folder '" + dir + "': " + error.message());
+  descriptor_ = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  if (errno != EWOULDBLOCK) return;  // a file system without locks: as before there were any
+  throw Error(ErrorCode::io, "checkpoint.dir '" + dir + "' is in use by another run; wait for it or name another folder");
+}
+
+void RunCheckpoints::lock_folder() {
+  if (enabled()) lock_.lock(options_.dir);
+}
 
 void RunCheckpoints::refuse_used_folder() const {
   if (!enabled()) return;

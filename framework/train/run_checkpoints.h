@@ -14,6 +14,21 @@ struct CheckpointOptions {
   int64_t keep = 3;
 };
 
+// Holds a folder for one run while it lives; the system gives it back when the process ends, however it ends.
+class FolderLock {
+ public:
+  FolderLock() = default;
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  // Makes the folder if it is not there. Throws Error(io) if that fails or another run has the folder. Once.
+  void lock(const std::string& dir);
+
+ private:
+  int descriptor_ = -1;
+};
+
 class RunCheckpoints {
  public:
   // `config_yaml`: the resolved configuration. Both references must outlive the object.
@@ -21,6 +36,8 @@ class RunCheckpoints {
                  TrainingRun& run);
 
   bool enabled() const { return !options_.dir.empty(); }
+  // Takes the folder for this run; call it first. Throws Error(io) if another run has it.
+  void lock_folder();
   // Throws Error(config) if the folder holds checkpoints of an earlier run, which a new run would push out.
   void refuse_used_folder() const;
   // Removes the checkpoints of an earlier run.
@@ -43,6 +60,7 @@ class RunCheckpoints {
   const std::string device_;
   const PlannedRun& planned_;
   TrainingRun& run_;
+  FolderLock lock_;
   int64_t saved_step_ = -1;
 };
 
