@@ -61,7 +61,8 @@ TEST(SmallGraphs, SearchFindsTheOptimum) {
     ++possible;
     EXPECT_GE(plan.peak_live_bytes <= budget ? plan.extra_cost : optimum, optimum);
     const bool best = plan.peak_live_bytes <= budget && plan.extra_cost == optimum;
-    EXPECT_TRUE(best || possible == 0) << "peak " << plan.peak_live_bytes << ", extra cost " << plan.extra_cost << ", optimum " << optimum;
+    EXPECT_TRUE(best || possible == 0) << "peak " << plan.peak_live_bytes << ", extra cost " << plan.extra_cost
+                                       << ", optimum " << optimum;
     optimal += best ? 1 : 0;
   });
   EXPECT_GT(possible, 20);

@@ -19,6 +19,9 @@ void LinearProgram::add_row(const std::vector<Term>& terms, double rhs) {
 namespace {
 
 constexpr int kRoundsPerCheck = 40;
+// Ends when the bound grows by less than this share over so many checks.
+constexpr double kStall = 1e-5;
+constexpr int kStalledChecks = 8;
 
 class PrimalDual {
  public:
@@ -49,6 +52,7 @@ class PrimalDual {
     double best = bound_of(w_);
     z_start_ = z_;
     w_start_ = w_;
+    int stalled = 0;
     const int64_t per_round = 2 * program_.terms() + program_.variables() + program_.rows();
     for (int64_t work = 0; work < work_limit && best < enough;) {
       for (int i = 0; i < kRoundsPerCheck; ++i) round();
@@ -57,7 +61,10 @@ class PrimalDual {
       std::vector<double> mean(w_sum_);
       for (double& value : mean) value /= rounds_;
       const double averaged = bound_of(mean);
+      const double before = best;
       best = std::max({best, last, averaged});
+      stalled = best > before + kStall * std::abs(best) ? 0 : stalled + 1;
+      if (stalled >= kStalledChecks && best > 0) break;
       if (rounds_ >= next_restart_) restart(averaged > last, mean);
     }
     return best;

@@ -23,6 +23,7 @@ constexpr double kHopelessCost = 3;
 // Random flips find nothing in long traces.
 constexpr int32_t kShortTrace = 100;
 constexpr double kUphillWander = 0.3;
+constexpr double kShortSteps = 400;
 constexpr double kIdleFlips = 3000;
 constexpr double kIdleFlipsPerOverhead = 5000;
 constexpr double kIdleFlipsPerStep = 200;
@@ -144,7 +145,9 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
     if (best_.fits) {
       state_.assign(best_.runs);
       ImproveLimits limits;
-      limits.flips = work_limit_ - (state_.flips() - first);
+      // A flip in a long trace takes longer.
+      const double length = std::max(1.0, problem_.step_count / kShortSteps);
+      limits.flips = static_cast<int64_t>(static_cast<double>(work_limit_) / length) - (state_.flips() - first);
       limits.idle_flips = idle_flips();
       improve(state_, repair_, random_, limits);
       keep_if_better();
