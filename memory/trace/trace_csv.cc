@@ -43,8 +43,12 @@ class Reader {
   Reader(std::istream& in, const std::string& name) : in_(in) { trace_.name = name; }
 
   Trace read() {
-    if (!next_line())
+    const bool has_header = next_line();
+    if (in_.bad()) throw Error(ErrorCode::io, trace_.name + ": cannot be read");
+    if (!has_header)
       throw Error(ErrorCode::data, trace_.name + ": is empty; the first line must be id,lower,upper,size");
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets write it
+    if (line_.starts_with(kByteOrderMark)) line_.erase(0, kByteOrderMark.size());
     read_header();
     while (next_line()) {
       if (!trimmed(line_).empty()) read_row();

@@ -122,5 +122,20 @@ TEST(TraceCsv, MissingFileIsAnIoErrorWithItsPath) {
   }
 }
 
+TEST(TraceCsv, FolderIsAnIoError) {
+  try {
+    read_csv_file(".");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+    EXPECT_STREQ(error.what(), ".: cannot be read");
+  }
+}
+
+TEST(TraceCsv, ByteOrderMarkIsSkipped) {
+  std::istringstream in("\xEF\xBB\xBFid,lower,upper,size\n0,0,4,10\n");
+  EXPECT_EQ(read_csv(in, "f.csv").buffers.size(), 1U);
+}
+
 }  // namespace
 }  // namespace tidemark::memory
