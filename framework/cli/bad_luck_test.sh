@@ -37,6 +37,8 @@ expect 0 "" train --set model.context=1
 expect 0 "" train --set train.global_batch=16777216 --set train.steps=1 --set memory.micro_batch=4
 expect 2 "train.steps" train --set train.steps=9223372036854775807
 
+expect 2 "memory.headroom 1000TiB leaves no page" train --set 'memory.budget=""' --set memory.headroom=1000TiB
+
 mkdir shared
 exec 9<shared
 flock -n 9

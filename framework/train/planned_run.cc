@@ -176,6 +176,9 @@ memory::Budget make_budget(const config::LoadedConfig& loaded, DeviceMemory& dev
   if (!memory.budget.empty()) return {parse_byte_limit(memory.budget), device};
   const int64_t capacity = device.capacity_bytes();
   const int64_t headroom = memory.headroom.empty() ? 0 : parse_byte_limit(memory.headroom).resolve(capacity);
+  if (capacity - headroom < device.granularity_bytes())
+    throw Error(ErrorCode::config, "memory.headroom " + memory.headroom + " leaves no page of the device's " +
+                                       format_bytes(capacity) + "; lower it or set memory.budget");
   return {ByteLimit{.bytes = capacity - headroom}, device};
 }
 
