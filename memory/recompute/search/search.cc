@@ -23,15 +23,22 @@ constexpr double kHopelessCost = 3;
 // Random flips find nothing in long traces.
 constexpr int32_t kShortTrace = 100;
 constexpr double kUphillWander = 0.3;
-constexpr double kShortSteps = 400;
-constexpr double kIdleFlips = 3000;
+// Overhead in percent from which more is tried: there is more to gain.
+constexpr double kCostly = 2;
+// A flip takes longer where there are more reads than this.
+constexpr double kCheapReads = 500;
+constexpr double kIdleFlips = 4000;
 constexpr double kIdleFlipsPerOverhead = 5000;
 constexpr double kIdleFlipsPerStep = 200;
 
 }  // namespace
 
 Search::Search(const Problem& problem, uint64_t seed, int64_t work_limit)
-    : problem_(problem), work_limit_(work_limit), state_(problem, 0), repair_(state_, seed), random_(seed + 1) {}
+    : problem_(problem), work_limit_(work_limit), state_(problem, 0), repair_(state_, seed), random_(seed + 1) {
+  size_t reads = 0;
+  for (int32_t s = 0; s < problem.step_count; ++s) reads += problem.inputs[s].size();
+  flip_length_ = std::max(1.0, static_cast<double>(reads) / kCheapReads);
+}
 
 void Search::keep_if_better() {
   const bool fits = state_.fits();
@@ -54,9 +61,16 @@ bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int
   return fits;
 }
 
+double Search::overhead_percent() const { return 100 * best_.extra_cost / std::max(problem_.total_cost, 1.0); }
+
+int64_t Search::improvement_flips() const {
+  const double stake = std::clamp(overhead_percent() / kCostly, 1.0, 2.0);
+  return static_cast<int64_t>(static_cast<double>(work_limit_) * stake / flip_length_);
+}
+
 int64_t Search::idle_flips() const {
-  const double percent = 100 * best_.extra_cost / std::max(problem_.total_cost, 1.0);
-  return static_cast<int64_t>(std::min(kIdleFlips + kIdleFlipsPerOverhead * percent * percent,
+  const double percent = overhead_percent();
+  return static_cast<int64_t>(std::min(kIdleFlips / flip_length_ + kIdleFlipsPerOverhead * percent * percent,
                                        kIdleFlipsPerStep * static_cast<double>(problem_.step_count)));
 }
 
@@ -139,15 +153,14 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
     const int64_t half = std::max(work_limit_, kLeastFlips) / 2;
     greedy(true, {}, half);
     const int64_t taken = state_.flips() - first;
-    greedy(false, {}, best_.fits ? std::min(half, 3 * taken + kLeastFlips / 10) : half);
+    greedy(false, {}, best_.fits ? std::min(half, taken + kLeastFlips / 20) : half);
     if (!start.empty()) greedy(true, start, half);
     if (!best_.fits) descend(budget_bytes, std::max(work_limit_, kLeastFlips));
+    if (best_.fits && overhead_percent() > kCostly) descend(budget_bytes, work_limit_ / 4);
     if (best_.fits) {
       state_.assign(best_.runs);
       ImproveLimits limits;
-      // A flip in a long trace takes longer.
-      const double length = std::max(1.0, problem_.step_count / kShortSteps);
-      limits.flips = static_cast<int64_t>(static_cast<double>(work_limit_) / length) - (state_.flips() - first);
+      limits.flips = improvement_flips() - (state_.flips() - first);
       limits.idle_flips = idle_flips();
       improve(state_, repair_, random_, limits);
       keep_if_better();

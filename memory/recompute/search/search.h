@@ -19,7 +19,8 @@ struct SearchResult {
 
 class Search {
  public:
-  // work_limit: flips of improvement for one budget. The problem must outlive the search.
+  // work_limit: flips for one budget of a small trace; less for long ones, more where the overhead is high. The problem
+  // must outlive the search.
   Search(const Problem& problem, uint64_t seed, int64_t work_limit);
 
   // The cheapest plan found for the budget, else the one with the lowest peak. `start`: runs of a plan for a larger
@@ -34,6 +35,8 @@ class Search {
   bool wander(int64_t flip_limit);
   void disturb(const std::vector<Run>& runs);
   void keep_if_better();
+  double overhead_percent() const;
+  int64_t improvement_flips() const;
   int64_t idle_flips() const;
 
   const Problem& problem_;
@@ -43,6 +46,7 @@ class Search {
   Random random_;
   SearchResult best_;
   int64_t work_ = 0;
+  double flip_length_ = 1;  // how much longer a flip takes than in a small trace
 };
 
 }  // namespace tidemark::memory::recompute
