@@ -57,14 +57,15 @@ class TrainCommand {
                      device.choice.name, planned, run_),
         counters_({{"device", device.choice.name}, {"rank", "0"}}),
         metrics_(counters_, planned, *device.memory),
-        progress_(options.config.json ? std::cerr : std::cout, isatty(options.config.json ? 2 : 1) != 0, config_.train.log_every) {}
+        progress_(options.config.json ? std::cerr : std::cout, isatty(output()) != 0, config_.train.log_every,
+                  train::terminal_columns(output())) {}
 
   int execute() {
-    start();
-    std::unique_ptr<monitoring::Exporter> exporter;
+    std::unique_ptr<monitoring::Exporter> exporter;  // first: a port in use must leave no checkpoint behind
     if (!config_.metrics.listen.empty())
       exporter = std::make_unique<monitoring::Exporter>(counters_, config_.metrics.listen,
                                                         [this] { metrics_.refresh(run_.executor()); });
+    start();
     const train::RunReport report = run_.run(run_options());
     checkpoints_.save_now();
     const std::string sha256 = run_.trainer().parameters_sha256();
@@ -78,6 +79,9 @@ class TrainCommand {
   }
 
  private:
+  // Descriptor of what the progress goes to.
+  int output() const { return options_.config.json ? STDERR_FILENO : STDOUT_FILENO; }
+
   // First values or a checkpoint's, and a checkpoint of where the run begins.
   void start() {
     checkpoints_.lock_folder();

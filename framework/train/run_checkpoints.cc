@@ -22,12 +22,15 @@ double parse_double(const std::string& text) { return std::strtod(text.c_str(), 
 
 constexpr const char* kBestLoss = "early_stop.best_loss";
 constexpr const char* kRounds = "early_stop.rounds_without_better";
+constexpr const char* kEvaluated = "early_stop.evaluated_step";
 
 EarlyStopState early_stop_state(const checkpoint::Manifest& manifest, const std::string& folder) {
-  const auto best = manifest.state.find(kBestLoss), rounds = manifest.state.find(kRounds);
-  if (best == manifest.state.end() || rounds == manifest.state.end())
+  const auto end = manifest.state.end();
+  const auto best = manifest.state.find(kBestLoss), rounds = manifest.state.find(kRounds), evaluated = manifest.state.find(kEvaluated);
+  if (best == end || rounds == end || evaluated == end)
     throw Error(ErrorCode::data, "checkpoint '" + folder + "' has no early-stop state; it is of another format");
-  return {parse_double(best->second), std::strtoll(rounds->second.c_str(), nullptr, 10)};
+  const auto integer = [](const std::string& text) { return int64_t{std::strtoll(text.c_str(), nullptr, 10)}; };
+  return {parse_double(best->second), integer(rounds->second), integer(evaluated->second)};
 }
 
 }  // namespace
@@ -80,6 +83,7 @@ checkpoint::Manifest RunCheckpoints::manifest() const {
   m.device = device_;
   m.state[kBestLoss] = print_double(run_.early_stop().best_loss);
   m.state[kRounds] = std::to_string(run_.early_stop().rounds_without_better);
+  m.state[kEvaluated] = std::to_string(run_.early_stop().evaluated_step);
   return m;
 }
 

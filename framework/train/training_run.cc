@@ -35,7 +35,8 @@ TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool g
     : planned_(planned),
       device_(device),
       arena_(device, planned.program->arena_bytes, {.growth = growth}) {
-  arena_.ensure(planned.program->arena_bytes);
+  // The debugger fills the whole arena before a body runs.
+  arena_.ensure(growth && !debug ? planned.program->run_segment_bytes : planned.program->arena_bytes);
   if (debug) debugger_ = std::make_unique<runtime::MemoryDebugger>(*planned.program, arena_.data());
   executor_ = std::make_unique<runtime::Executor>(*planned.program, arena_.data(), debugger_.get());
   trainer_ = std::make_unique<Trainer>(*executor_, planned.dataset->info(), *planned.optimizer, planned.schedule, planned.batch);
@@ -87,7 +88,15 @@ bool TrainingRun::evaluation_is_due(int64_t every) const {
   return done == planned_.total_steps || done % (every > 0 ? every : planned_.steps_per_epoch) == 0;
 }
 
+void TrainingRun::ensure_bodies(bool evaluation) {
+  int64_t bytes = 0;
+  for (const compile::Body& body : planned_.program->bodies)
+    if (body.name.starts_with("evaluate") == evaluation) bytes = std::max(bytes, body.peak_bytes);
+  arena_.ensure(bytes);
+}
+
 bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
+  ensure_bodies(true);
   data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.micro_batch, .seed = planned_.batch.seed,
                                           .shuffle = false, .split = data::Split::eval});
   report.eval = trainer_->evaluate(loader, planned_.batch.eval_samples);
@@ -100,8 +109,19 @@ bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
   early_stop_.rounds_without_better =
       report.eval->loss < early_stop_.best_loss ? 0 : early_stop_.rounds_without_better + 1;
   early_stop_.best_loss = std::min(early_stop_.best_loss, report.eval->loss);
+  early_stop_.evaluated_step = trainer_->steps_done();
+  return !is_stopped_early(options, report);
+}
+
+bool TrainingRun::is_stopped_early(const RunOptions& options, RunReport& report) const {
   report.stopped_early = options.early_stop > 0 && early_stop_.rounds_without_better >= options.early_stop;
-  return !report.stopped_early;
+  return report.stopped_early;
+}
+
+bool TrainingRun::catch_up(const RunOptions& options, RunReport& report) {
+  const int64_t done = trainer_->steps_done();
+  const bool missed = done > 0 && early_stop_.evaluated_step != done && evaluation_is_due(options.eval_every);
+  return missed ? evaluate(options, report) : !is_stopped_early(options, report);
 }
 
 RunReport TrainingRun::run(const RunOptions& options) {
@@ -112,9 +132,11 @@ RunReport TrainingRun::run(const RunOptions& options) {
   report.losses.reserve(to_do);  // nothing is allocated in the loop
   report.step_seconds.reserve(to_do);
   data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.global_batch, .seed = planned_.batch.seed}, position_);
+  ensure_bodies(false);
   int64_t calls_at_warmup = device_.alloc_calls();
   const auto asked_to_stop = [&] { return options.stop != nullptr && options.stop->load(std::memory_order_relaxed); };
-  while (trainer_->steps_done() < planned_.total_steps && !asked_to_stop()) {
+  const bool goes_on = catch_up(options, report);
+  while (goes_on && trainer_->steps_done() < planned_.total_steps && !asked_to_stop()) {
     one_step(loader, options, report);
     if (trainer_->steps_done() - report.first_step == kWarmupSteps) calls_at_warmup = device_.alloc_calls();
     if (evaluation_is_due(options.eval_every) && !asked_to_stop() && !evaluate(options, report)) break;

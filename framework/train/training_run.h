@@ -36,6 +36,7 @@ struct RunReport {
 struct EarlyStopState {
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t rounds_without_better = 0;
+  int64_t evaluated_step = 0;  // steps that were done at the last evaluation; one that is due and was not made comes first
 };
 
 struct RunOptions {
@@ -51,7 +52,8 @@ struct RunOptions {
 
 class TrainingRun {
  public:
-  // Takes the planned bytes from the device. debug: memory.debug, for a program compiled with guards. Throws Error(out_of_memory) if the device refuses them. Both references must outlive the run.
+  // Takes the planned bytes from the device; with growth, those of the run segment now and a body's before it first runs.
+  // debug: memory.debug, for a program compiled with guards. Throws Error(out_of_memory) if the device refuses them. Both references must outlive the run.
   TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug);
   ~TrainingRun();
 
@@ -66,13 +68,20 @@ class TrainingRun {
   void set_early_stop(EarlyStopState state) { early_stop_ = state; }
   const EarlyStopState& early_stop() const { return early_stop_; }
 
-  // Trains until total_steps, an early stop, or a request to stop. Throws Error(data) naming step and tensor if the loss
-  // or a parameter is not a number.
+  // Trains until total_steps, an early stop, or a request to stop. After a resume, an evaluation that was due and not made
+  // comes first, and a run that had stopped early stops again. Throws Error(data) naming step and tensor if the loss is no
+  // number.
   RunReport run(const RunOptions& options);
 
  private:
   void one_step(data::Loader& loader, const RunOptions& options, RunReport& report);
   bool evaluation_is_due(int64_t every) const;
+  // Sets and gives report.stopped_early.
+  bool is_stopped_early(const RunOptions& options, RunReport& report) const;
+  // Makes an evaluation that was due when the run was stopped. False if early stopping says so, then or before.
+  bool catch_up(const RunOptions& options, RunReport& report);
+  // Pages for all bodies that evaluate, or for all others.
+  void ensure_bodies(bool evaluation);
   // False if early stopping says so.
   bool evaluate(const RunOptions& options, RunReport& report);
   [[noreturn]] void refuse_not_a_number(const char* what, double loss) const;
