@@ -25,6 +25,8 @@ constexpr int32_t kShortTrace = 100;
 constexpr double kUphillWander = 0.3;
 // Overhead in percent from which more is tried: there is more to gain.
 constexpr double kCostly = 2;
+constexpr double kVeryCostly = 8;
+constexpr double kRestartNoise = 0.6;
 // A flip takes longer where there are more reads than this.
 constexpr double kCheapReads = 500;
 constexpr double kIdleFlips = 4000;
@@ -48,10 +50,11 @@ void Search::keep_if_better() {
   if (better) best_ = {state_.extra_runs(), state_.extra_cost(), peak, fits};
 }
 
-bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit) {
+bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit, double noise) {
   state_.assign(start);
   RepairMode mode;
   mode.gain_at_worst_stage = gain_at_worst_stage;
+  mode.noise = noise;
   mode.several_at_once = problem_.step_count > kLongTrace;
   if (best_.fits) mode.cost_limit = kHopelessCost * best_.extra_cost;
   mode.flip_limit = flip_limit;
@@ -72,6 +75,13 @@ int64_t Search::idle_flips() const {
   const double percent = overhead_percent();
   return static_cast<int64_t>(std::min(kIdleFlips / flip_length_ + kIdleFlipsPerOverhead * percent * percent,
                                        kIdleFlipsPerStep * static_cast<double>(problem_.step_count)));
+}
+
+// Other places to start from: a descent, and where much is at stake noisy repairs of the plain order.
+void Search::start_again(int64_t last_flip) {
+  descend(state_.budget_bytes(), work_limit_ / 4);
+  while (overhead_percent() > kVeryCostly && state_.flips() < last_flip)
+    greedy(random_.unit() < 0.5, {}, work_limit_ / 4, kRestartNoise * random_.unit());
 }
 
 // Where the plain order is too far from the budget: down in small steps, each from the plan of the last.
@@ -156,7 +166,7 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
     greedy(false, {}, best_.fits ? std::min(half, taken + kLeastFlips / 20) : half);
     if (!start.empty()) greedy(true, start, half);
     if (!best_.fits) descend(budget_bytes, std::max(work_limit_, kLeastFlips));
-    if (best_.fits && overhead_percent() > kCostly) descend(budget_bytes, work_limit_ / 4);
+    if (best_.fits && overhead_percent() > kCostly) start_again(first + improvement_flips() / 2);
     if (best_.fits) {
       state_.assign(best_.runs);
       ImproveLimits limits;
