@@ -97,7 +97,8 @@ int main() {
     optimizer->write_hyper(step, 1e-2, {data_of(executor, body.external("hyper")), 4});
     executor.run(0);
     if (step % 100 == 99)
-      std::printf("step %d loss %.4f right %2.0f of %d\n", step + 1, static_cast<double>(*data_of(executor, body.results[0])),
+      std::printf("step %d loss %.4f right %2.0f of %d\n", step + 1,
+                  static_cast<double>(*data_of(executor, body.results[0])),
                   static_cast<double>(*data_of(executor, body.results[1])), static_cast<int>(kBatch));
   }
   return 0;

@@ -72,10 +72,11 @@ std::map<std::string, std::string> settings(const std::string& yaml) {
 
 // Keys that change when or where things happen, never what is computed; threads and device are reported by themselves.
 bool never_changes_results(std::string_view key) {
-  constexpr std::array<std::string_view, 13> kKeys = {
-      "train.threads", "train.eval_every", "train.eval_samples", "train.log_every", "train.early_stop",
-      "memory.budget", "memory.growth",    "memory.planner",     "memory.headroom", "memory.debug",
-      "memory.recompute", "memory.cost_file", "device"};
+  constexpr std::array<std::string_view, 13> kKeys = {"train.threads",   "train.eval_every", "train.eval_samples",
+                                                      "train.log_every", "train.early_stop", "memory.budget",
+                                                      "memory.growth",   "memory.planner",   "memory.headroom",
+                                                      "memory.debug",    "memory.recompute", "memory.cost_file",
+                                                      "device"};
   return key.starts_with("metrics.") || key.starts_with("checkpoint.") ||
          std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
@@ -127,7 +128,9 @@ std::vector<std::string> differences(const Manifest& saved, const Manifest& now)
   const auto before = settings(saved.config_yaml);
   const auto after = settings(now.config_yaml);
   const bool any_length = rate_is_constant(before) && rate_is_constant(after);
-  const auto counts = [&](const std::string& key) { return !never_changes_results(key) && !(any_length && is_length(key)); };
+  const auto counts = [&](const std::string& key) {
+    return !never_changes_results(key) && !(any_length && is_length(key));
+  };
   for (const auto& [key, value] : before) {
     const auto found = after.find(key);
     if (counts(key)) compare(key, value, found == after.end() ? "" : found->second);

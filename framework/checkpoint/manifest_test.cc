@@ -82,8 +82,9 @@ TEST(Manifest, DifferencesNameWhatChangesResultsAndNothingElse) {
       "model:\n  kind: gpt\n  layers: 6\ntrain:\n  lr: 0.002\n  steps: 99\nmemory:\n  micro_batch: 4\n  budget: "
       "1GiB\nmetrics:\n  listen: \"a:1\"\ndevice: cpu\n";
   now.threads = 4;
-  EXPECT_THAT(differences(saved, now), ElementsAre("threads: saved 2, now 4", "memory.micro_batch: saved 8, now 4",
-                                                   "train.lr: saved 0.001, now 0.002", "train.steps: saved 10, now 99"));
+  EXPECT_THAT(differences(saved, now),
+              ElementsAre("threads: saved 2, now 4", "memory.micro_batch: saved 8, now 4",
+                          "train.lr: saved 0.001, now 0.002", "train.steps: saved 10, now 99"));
   // With a constant learning rate the length of the run changes nothing that was done.
   Manifest constant = saved, longer = saved;
   constant.config_yaml = "train:\n  schedule: constant\n  steps: 10\n";

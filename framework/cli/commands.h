@@ -1,6 +1,6 @@
-// The commands of the program. Each takes its own command line (argv[0] is the command's name), writes what it has to say to
-// standard output (progress and logs to standard error) and returns the exit code; it throws Error for everything that
-// main() is to report.
+// The commands of the program. Each takes its own command line (argv[0] is the command's name), writes what it has to
+// say to standard output (progress and logs to standard error) and returns the exit code; it throws Error for
+// everything that main() is to report.
 //
 // To add a command: a .cc file with its run_ function, one line here and one in main.cc.
 #pragma once

@@ -15,7 +15,8 @@ struct ConfigOptions {
 
 void add_config_options(CLI::App& app, ConfigOptions& options);
 
-// Parses; returns -1 to go on, else the exit code: 0 after --help, 2 for a bad command line (explained on standard error).
+// Parses; returns -1 to go on, else the exit code: 0 after --help, 2 for a bad command line (explained on standard
+// error).
 int parse_command_line(CLI::App& app, int argc, char** argv);
 
 }  // namespace tidemark::cli

@@ -61,7 +61,8 @@ void draw_frontier(const std::string& model, const std::vector<train::BudgetPoin
     point.plan.overhead_lower_bound = p.overhead_lower_bound;
     point.plan.peak_live_bytes = p.peak_bytes;
   }
-  write_file(path, [&](std::ostream& out) { memory::write_frontier_svg(model, points.back().budget_bytes, curve, out); });
+  write_file(path,
+             [&](std::ostream& out) { memory::write_frontier_svg(model, points.back().budget_bytes, curve, out); });
 }
 
 }  // namespace
@@ -79,7 +80,8 @@ int run_plan(int argc, char** argv) {
       return train::plan_run(config, ops, *device.memory, budget);
     } catch (const Error& error) {
       if (options.config.json && error.code() == ErrorCode::out_of_memory)
-        std::cout << refusal_json(config.config, device.choice.name, budget.limit_bytes(), error.what()).dump(2) << std::endl;
+        std::cout << refusal_json(config.config, device.choice.name, budget.limit_bytes(), error.what()).dump(2)
+                  << std::endl;
       throw;
     }
   }();

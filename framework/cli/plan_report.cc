@@ -87,8 +87,11 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
 
 ordered_json refusal_json(const config::Config& config, const std::string& device, int64_t budget_bytes,
                           const std::string& why) {
-  return {{"model", config.model->kind()}, {"device", device}, {"budget_bytes", budget_bytes},
-          {"planned_peak_bytes", nullptr}, {"refused", why}};
+  return {{"model", config.model->kind()},
+          {"device", device},
+          {"budget_bytes", budget_bytes},
+          {"planned_peak_bytes", nullptr},
+          {"refused", why}};
 }
 
 void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out) {
@@ -97,12 +100,15 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
   out << fmt::format("device         {}, budget {}\n", device, exact(run.budget_bytes));
   out << fmt::format("batch          {} = {} micro-batches of {}, {} steps\n", run.batch.global_batch,
                      run.batch.accumulation_steps(), run.batch.micro_batch, run.total_steps);
-  out << fmt::format("planned peak   {} in '{}'\n", exact(run.planned_peak_bytes), program.bodies[program.peak_body].name);
-  out << fmt::format("arena          {}, lower bound {}\n", exact(program.arena_bytes), exact(program.lower_bound_bytes));
+  out << fmt::format("planned peak   {} in '{}'\n", exact(run.planned_peak_bytes),
+                     program.bodies[program.peak_body].name);
+  out << fmt::format("arena          {}, lower bound {}\n", exact(program.arena_bytes),
+                     exact(program.lower_bound_bytes));
   for (const compile::Body& body : program.bodies)
     if (const compile::Recomputation& r = body.recomputation; r.further_runs > 0)
-      out << fmt::format("recomputation  {}: {} instructions run again, {:.2f} % more cost (at least {:.2f} %), by {}\n", body.name,
-                         r.further_runs, 100 * r.overhead, 100 * r.overhead_lower_bound, r.planner);
+      out << fmt::format(
+          "recomputation  {}: {} instructions run again, {:.2f} % more cost (at least {:.2f} %), by {}\n", body.name,
+          r.further_runs, 100 * r.overhead, 100 * r.overhead_lower_bound, r.planner);
   out << "live at the peak\n";
   int64_t live = 0;
   for (int c = 0; c < kCategoryCount; ++c) {
@@ -113,15 +119,17 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
   out << fmt::format("  {:<14} {}\n", "free in arena", exact(run.planned_peak_bytes - live));
   out << "bodies\n";
   for (const compile::Body& body : program.bodies)
-    out << fmt::format("  {:<18} {:>5} instructions, peak {}{}\n", body.name, body.instructions.size(), exact(body.peak_bytes),
-                       body.plan.proven_optimal ? ", proven optimal" : ", lower bound " + exact(body.lower_bound_bytes));
+    out << fmt::format(
+        "  {:<18} {:>5} instructions, peak {}{}\n", body.name, body.instructions.size(), exact(body.peak_bytes),
+        body.plan.proven_optimal ? ", proven optimal" : ", lower bound " + exact(body.lower_bound_bytes));
   out << fmt::format("planned in {:.3f} s, digest {}\n", run.plan_seconds, run.plan_digest.substr(0, 16));
 }
 
 void explain_plan(const train::PlannedRun& run, std::ostream& out) {
   const compile::Program& program = *run.program;
   const compile::Body& body = program.bodies[program.peak_body];
-  const std::string at = body.instructions.empty() ? "the start" : "'" + body.instructions[program.peak_instruction].node + "'";
+  const std::string at =
+      body.instructions.empty() ? "the start" : "'" + body.instructions[program.peak_instruction].node + "'";
   out << fmt::format("the peak is in '{}' at {}; the largest tensors there\n", body.name, at);
   for (const compile::PeakTensor& t : program.tensors_at_peak(kTensorsExplained))
     out << fmt::format("  {:>12}  {:<12} {}\n", format_bytes(t.bytes), to_string(t.category), t.name);

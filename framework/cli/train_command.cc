@@ -48,13 +48,14 @@ int parse(TrainOptions& options, int argc, char** argv) {
 // Everything between a plan that fits and the report.
 class TrainCommand {
  public:
-  TrainCommand(const TrainOptions& options, const config::LoadedConfig& config, const train::PlannedRun& planned, RunDevice& device)
+  TrainCommand(const TrainOptions& options, const config::LoadedConfig& config, const train::PlannedRun& planned,
+               RunDevice& device)
       : options_(options),
         config_(config.config),
         planned_(planned),
         run_(planned, *device.memory, config_.memory.growth, config_.memory.debug),
-        checkpoints_({config_.checkpoint.dir, config_.checkpoint.every, config_.checkpoint.keep}, config::to_yaml(config_),
-                     device.choice.name, planned, run_),
+        checkpoints_({config_.checkpoint.dir, config_.checkpoint.every, config_.checkpoint.keep},
+                     config::to_yaml(config_), device.choice.name, planned, run_),
         counters_({{"device", device.choice.name}, {"rank", "0"}}),
         metrics_(counters_, planned, *device.memory),
         progress_(options.config.json ? std::cerr : std::cout, isatty(output()) != 0, config_.train.log_every,
@@ -125,8 +126,11 @@ int run_train(int argc, char** argv) {
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);
   const train::PlannedRun planned = train::plan_run(config, ops, *device.memory, budget);
-  log(LogLevel::info, "planned", {{"model", planned.program->name}, {"peak_bytes", planned.planned_peak_bytes},
-                                  {"budget_bytes", planned.budget_bytes}, {"digest", planned.plan_digest}});
+  log(LogLevel::info, "planned",
+      {{"model", planned.program->name},
+       {"peak_bytes", planned.planned_peak_bytes},
+       {"budget_bytes", planned.budget_bytes},
+       {"digest", planned.plan_digest}});
   train::check_budget(planned, budget);
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);

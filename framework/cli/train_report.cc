@@ -40,7 +40,8 @@ ordered_json eval_json(const train::RunReport& report) {
 
 }  // namespace
 
-ordered_json train_json(const train::PlannedRun& run, const train::RunReport& report, const std::string& parameters_sha256) {
+ordered_json train_json(const train::PlannedRun& run, const train::RunReport& report,
+                        const std::string& parameters_sha256) {
   const auto& seconds = report.step_seconds;
   const int64_t tokens = run.targets_per_sample > 1 ? report.targets : 0;
   return {{"model", run.program->name},
@@ -52,7 +53,8 @@ ordered_json train_json(const train::PlannedRun& run, const train::RunReport& re
           {"measured_peak_bytes", report.measured_peak_bytes},
           {"budget_bytes", run.budget_bytes},
           {"categories", categories_json(run.program->peak_categories)},
-          {"step_seconds", {{"median", median(seconds)}, {"min", seconds.empty() ? 0 : *std::ranges::min_element(seconds)}}},
+          {"step_seconds",
+           {{"median", median(seconds)}, {"min", seconds.empty() ? 0 : *std::ranges::min_element(seconds)}}},
           {"samples_per_second", rate(report.samples, report)},
           {"tokens_per_second", rate(tokens, report)},
           {"device_alloc_calls_after_warmup", report.alloc_calls_after_warmup},
@@ -73,7 +75,8 @@ void print_train(const train::PlannedRun& run, const train::RunReport& report, s
   out << fmt::format("\nstep median {:.1f} ms, {:.0f} {}/s\n", 1e3 * median(report.step_seconds),
                      rate(tokens ? report.targets : report.samples, report), tokens ? "tokens" : "samples");
   out << fmt::format("memory planned {} bytes, measured {} bytes ({}), budget {}\n", run.planned_peak_bytes,
-                     report.measured_peak_bytes, report.measured_peak_bytes == run.planned_peak_bytes ? "equal" : "DIFFERENT",
+                     report.measured_peak_bytes,
+                     report.measured_peak_bytes == run.planned_peak_bytes ? "equal" : "DIFFERENT",
                      format_bytes(run.budget_bytes));
 }
 

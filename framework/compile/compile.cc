@@ -51,9 +51,10 @@ class BodyCompiler {
 
   std::string refusal(const Body& plain, const std::string& why) const {
     const auto largest = std::ranges::max_element(plain.trace.buffers, {}, &memory::Buffer::bytes);
-    std::string text = "arena for '" + options_.name + "/" + plain.name + "' needs " + std::to_string(plain.peak_bytes) +
-                       " bytes (" + format_bytes(plain.peak_bytes) + "), budget is " +
-                       std::to_string(options_.arena_budget_bytes) + " (" + format_bytes(options_.arena_budget_bytes) + ")";
+    std::string text = "arena for '" + options_.name + "/" + plain.name + "' needs " +
+                       std::to_string(plain.peak_bytes) + " bytes (" + format_bytes(plain.peak_bytes) +
+                       "), budget is " + std::to_string(options_.arena_budget_bytes) + " (" +
+                       format_bytes(options_.arena_budget_bytes) + ")";
     if (largest != plain.trace.buffers.end()) {
       const auto i = static_cast<size_t>(largest - plain.trace.buffers.begin());
       text += "; largest tensor of the body is '" + plain.buffer_names[i] + "' (" + format_bytes(largest->bytes) + ")";
@@ -67,15 +68,16 @@ class BodyCompiler {
   void lay_out(Body& body, const LoweredNodes& lowered) const { lay_out(body, lowered, options_.planner_options); }
 
   void lay_out(Body& body, const LoweredNodes& lowered, const memory::OffsetPlannerOptions& offset_options) const {
-    Liveness liveness = find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), body.shares_step_segment});
+    Liveness liveness =
+        find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), body.shares_step_segment});
     place(body, std::move(liveness), offset_options);
     emit_instructions(body, lowered);
     list_tensors(body);
     count_live(body);
   }
 
-  // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so what
-  // is missing is taken off the planner's budget until the real arena fits.
+  // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so
+  // what is missing is taken off the planner's budget until the real arena fits.
   Body with_recomputation(const Body& unplaced, const LoweredNodes& lowered, int64_t base) const {
     TM_CHECK(options_.costs != nullptr, "recomputation needs costs");
     const auto recomputer = memory::make_recompute_planner(options_.recompute);
@@ -167,8 +169,7 @@ class BodyCompiler {
       return Tensor{v.name, v.type, v.category, v.scope, body.offset_of_value[v.id.index()]};
     };
     for (const Value& value : body.graph.values())
-      if (value.external() && value.scope != Scope::run &&
-          body.offset_of_value[value.id.index()] >= 0)
+      if (value.external() && value.scope != Scope::run && body.offset_of_value[value.id.index()] >= 0)
         body.externals.push_back(tensor(value));
     for (ValueId id : body.graph.results()) body.results.push_back(tensor(body.graph.value(id)));
   }
@@ -184,8 +185,10 @@ class BodyCompiler {
     for (const memory::Buffer& buffer : body.trace.buffers)
       for (const memory::Interval& interval : buffer.intervals)
         for (int64_t step = interval.begin; step < interval.end; ++step)
-          body.live[static_cast<size_t>(step)][static_cast<size_t>(buffer.category)] += buffer.bytes - 2 * guard_bytes();
-    // An output in the bytes of its input is one buffer, not two: at the step of the handover count it once, as the output.
+          body.live[static_cast<size_t>(step)][static_cast<size_t>(buffer.category)] +=
+              buffer.bytes - 2 * guard_bytes();
+    // An output in the bytes of its input is one buffer, not two: at the step of the handover count it once, as the
+    // output.
     for (size_t a = 0; a < body.trace.buffers.size(); ++a) subtract_shared(body, a);
   }
 
@@ -196,7 +199,8 @@ class BodyCompiler {
     for (size_t b = 0; b < body.trace.buffers.size(); ++b) {
       const memory::Buffer& to = body.trace.buffers[b];
       if (a == b || to.alias_group != from.alias_group || body.plan.offsets[a] != body.plan.offsets[b]) continue;
-      if (to.intervals.front().begin == handover && to.intervals.back().end > handover + (from.intervals.front().begin == handover))
+      if (to.intervals.front().begin == handover &&
+          to.intervals.back().end > handover + (from.intervals.front().begin == handover))
         body.live[static_cast<size_t>(handover)][static_cast<size_t>(from.category)] -= from.bytes - 2 * guard_bytes();
     }
   }

@@ -40,9 +40,9 @@ struct CompileOptions {
 
 inline constexpr int64_t kGuardBytes = 64;
 
-// Throws Error(config) for a graph that does not verify or has no kernel, and what the planners throw: with recomputation
-// and a budget that cannot be met, Error(out_of_memory) naming the least one that can. Without recomputation the budget is
-// not looked at.
+// Throws Error(config) for a graph that does not verify or has no kernel, and what the planners throw: with
+// recomputation and a budget that cannot be met, Error(out_of_memory) naming the least one that can. Without
+// recomputation the budget is not looked at.
 Program compile(std::vector<BodySpec> bodies, const ops::OpSet& ops, const CompileOptions& options);
 
 }  // namespace tidemark::compile

@@ -12,21 +12,21 @@ namespace tidemark::compile {
 
 struct LivenessOptions {
   int64_t alignment = 64;
-  int64_t guard_bytes = 0;           // added before and after every buffer
+  int64_t guard_bytes = 0;              // added before and after every buffer
   bool step_values_are_placed = false;  // Scope::step storages lie in the step segment: no buffers for them
 };
 
 // Storages and workspaces of the body area. Step i of the trace is the i-th node of the order.
 struct Liveness {
   memory::Trace trace;
-  std::vector<std::string> names;       // parallel to trace.buffers
-  std::vector<int> buffer_of_value;     // by value id; -1: in a segment, absent from the order, or never used
-  std::vector<int> workspace_of_node;   // by position in the order; -1: none
+  std::vector<std::string> names;      // parallel to trace.buffers
+  std::vector<int> buffer_of_value;    // by value id; -1: in a segment, absent from the order, or never used
+  std::vector<int> workspace_of_node;  // by position in the order; -1: none
 };
 
-// Storage = a value and all versions that overwrite it. It lives from its first producer (external: from the start) to its
-// last reader (results: to the end). An output that may share an input's bytes shares its alias group if that input dies
-// at this node; every storage shares with at most one predecessor and one successor.
+// Storage = a value and all versions that overwrite it. It lives from its first producer (external: from the start) to
+// its last reader (results: to the end). An output that may share an input's bytes shares its alias group if that input
+// dies at this node; every storage shares with at most one predecessor and one successor.
 Liveness find_liveness(const Graph& graph, const LoweredNodes& lowered, const LivenessOptions& options);
 
 }  // namespace tidemark::compile

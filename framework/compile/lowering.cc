@@ -7,10 +7,10 @@
 namespace tidemark::compile {
 namespace {
 
-// The packed form of input `packed.input` of `reader`, made right before it. Appended to the graph; the caller orders it.
+// The packed form of input `packed.input` of `reader`, made right before it. Appended to the graph; the caller orders
+// it.
 NodeId add_pack_node(Graph& graph, NodeId reader, const ops::PackedInput& packed) {
-  const std::string name =
-      graph.unused_node_name(graph.node(reader).name + "/pack_" + std::to_string(packed.input));
+  const std::string name = graph.unused_node_name(graph.node(reader).name + "/pack_" + std::to_string(packed.input));
   const ValueId plain = graph.node(reader).inputs.at(packed.input);
   Value value;
   value.name = graph.unused_value_name(name);
@@ -30,7 +30,11 @@ NodeId add_pack_node(Graph& graph, NodeId reader, const ops::PackedInput& packed
 }
 
 std::vector<OutputSpec> pack_outputs(const ops::PackedInput& packed) {
-  return {{.type = {DType::u8, Shape{packed.bytes}}, .suffix = "", .category = Category::packed, .overwrites = {}, .may_share = {}}};
+  return {{.type = {DType::u8, Shape{packed.bytes}},
+           .suffix = "",
+           .category = Category::packed,
+           .overwrites = {},
+           .may_share = {}}};
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ struct LoweredNode {
 
 using LoweredNodes = std::map<NodeId, LoweredNode>;
 
-// Every packed input gets a node "NODE/pack_I" right before its reader: the reader then reads the packed bytes. A weight
-// that is updated later in the body is thus packed before, a packed copy never outlives its version.
-// The graph must verify before; afterwards packed readers no longer match their op's shape rule.
-// Throws Error(config) if a node has no kernel on the device.
+// Every packed input gets a node "NODE/pack_I" right before its reader: the reader then reads the packed bytes. A
+// weight that is updated later in the body is thus packed before, a packed copy never outlives its version. The graph
+// must verify before; afterwards packed readers no longer match their op's shape rule. Throws Error(config) if a node
+// has no kernel on the device.
 LoweredNodes lower(Graph& graph, const ops::OpSet& ops, ops::KernelDevice device, int threads);
 
 }  // namespace tidemark::compile

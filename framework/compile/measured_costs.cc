@@ -9,8 +9,8 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "base/error.h"
@@ -56,14 +56,15 @@ class Operand {
     if (type.dtype == DType::f32) std::fill_n(reinterpret_cast<float*>(data_.get()), type.shape.elements(), kFill);
   }
   explicit Operand(int64_t bytes)
-      : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(std::max<int64_t>(bytes, 1)), std::align_val_t{kAlignment}))) {
+      : data_(static_cast<std::byte*>(
+            ::operator new (static_cast<size_t>(std::max<int64_t>(bytes, 1)), std::align_val_t{kAlignment}))) {
     std::memset(data_.get(), 0, static_cast<size_t>(bytes));
   }
   std::byte* data() const { return data_.get(); }
 
  private:
   struct Delete {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{kAlignment}); }
   };
   std::unique_ptr<std::byte, Delete> data_;
 };
@@ -71,7 +72,8 @@ class Operand {
 // One kernel on operands of its own.
 class Bench {
  public:
-  Bench(const Graph& graph, const Node& node, const LoweredNode& lowered) : lowered_(lowered), workspace_(lowered.kernel->workspace_bytes()) {
+  Bench(const Graph& graph, const Node& node, const LoweredNode& lowered)
+      : lowered_(lowered), workspace_(lowered.kernel->workspace_bytes()) {
     for (ValueId v : node.inputs) inputs_.push_back(v.valid() ? add(graph.value(v).type) : nullptr);
     for (ValueId v : node.outputs) outputs_.push_back(output(graph, node, v));
   }
@@ -95,7 +97,8 @@ class Bench {
   void* output(const Graph& graph, const Node& node, ValueId v) {
     const ValueId before = graph.value(v).overwrites;
     const auto at = std::ranges::find(node.inputs, before);
-    if (before.valid() && at != node.inputs.end()) return const_cast<void*>(inputs_[static_cast<size_t>(at - node.inputs.begin())]);
+    if (before.valid() && at != node.inputs.end())
+      return const_cast<void*>(inputs_[static_cast<size_t>(at - node.inputs.begin())]);
     return add(graph.value(v).type);
   }
 
@@ -123,7 +126,8 @@ Figures read_figures(const std::string& path) {
     throw Error(ErrorCode::data, "'" + path + "' is no cost file of this version; delete it to measure anew");
   for (const auto& [key, value] : json["nanoseconds"].items()) {
     if (!value.is_number_integer() || value.get<int64_t>() < 1)
-      throw Error(ErrorCode::data, "'" + path + "': cost of '" + key + "' is " + value.dump() + ", must be at least 1 ns");
+      throw Error(ErrorCode::data,
+                  "'" + path + "': cost of '" + key + "' is " + value.dump() + ", must be at least 1 ns");
     figures[key] = value.get<int64_t>();
   }
   return figures;

@@ -33,15 +33,15 @@ struct Tensor {
 
 // Runs one kernel, or packs one input for a kernel. Offsets are bytes from the arena's start, -1 for an absent operand.
 struct Instruction {
-  std::string node;         // node name, for messages
+  std::string node;  // node name, for messages
   std::string op;
   std::string kernel_name;  // "onednn:matmul"
   std::shared_ptr<const ops::Kernel> kernel;
-  int packed_which = -1;    // >= 0: this instruction is kernel->pack(packed_which, ...)
+  int packed_which = -1;  // >= 0: this instruction is kernel->pack(packed_which, ...)
   std::vector<int64_t> inputs;
   std::vector<int64_t> outputs;
   int64_t workspace = -1;
-  std::vector<ValueId> input_values;   // parallel to inputs, of the body's graph
+  std::vector<ValueId> input_values;  // parallel to inputs, of the body's graph
   std::vector<ValueId> output_values;
   int64_t workspace_bytes = 0;
 };
@@ -59,20 +59,20 @@ struct Body {
   Graph graph;       // as lowered: with pack nodes, in execution order
   bool shares_step_segment = false;
   std::vector<Instruction> instructions;
-  std::vector<Tensor> externals;    // step- and micro-batch-scope values that hold their bytes at the start
-  std::vector<Tensor> results;      // hold their bytes at the end
-  memory::Trace trace;              // buffers of the body area; step i is instruction i
-  memory::OffsetPlan plan;          // offsets from `base`
-  std::vector<std::string> buffer_names;       // parallel to trace.buffers: tensor or "node/workspace"
-  std::vector<int64_t> offset_of_value;        // by value id, bytes from the arena's start
-  std::vector<int> buffer_of_value;            // by value id, index into trace.buffers; -1: in a segment, or unused
-  std::vector<int> workspace_of_instruction;   // index into trace.buffers, -1: none
-  int64_t guard_bytes = 0;                     // around every buffer; included in the trace's bytes
-  std::vector<CategoryBytes> live;  // live bytes at every instruction, segments included
+  std::vector<Tensor> externals;              // step- and micro-batch-scope values that hold their bytes at the start
+  std::vector<Tensor> results;                // hold their bytes at the end
+  memory::Trace trace;                        // buffers of the body area; step i is instruction i
+  memory::OffsetPlan plan;                    // offsets from `base`
+  std::vector<std::string> buffer_names;      // parallel to trace.buffers: tensor or "node/workspace"
+  std::vector<int64_t> offset_of_value;       // by value id, bytes from the arena's start
+  std::vector<int> buffer_of_value;           // by value id, index into trace.buffers; -1: in a segment, or unused
+  std::vector<int> workspace_of_instruction;  // index into trace.buffers, -1: none
+  int64_t guard_bytes = 0;                    // around every buffer; included in the trace's bytes
+  std::vector<CategoryBytes> live;            // live bytes at every instruction, segments included
   Recomputation recomputation;
-  int64_t base = 0;                 // where the body area starts
-  int64_t peak_bytes = 0;           // base + plan.peak_bytes
-  int64_t lower_bound_bytes = 0;    // base + plan.lower_bound_bytes
+  int64_t base = 0;               // where the body area starts
+  int64_t peak_bytes = 0;         // base + plan.peak_bytes
+  int64_t lower_bound_bytes = 0;  // base + plan.lower_bound_bytes
 
   const Tensor& external(std::string_view name) const;  // TM_CHECK: exists
   const Tensor& result(std::string_view name) const;
@@ -91,10 +91,10 @@ struct Program {
   int64_t run_segment_bytes = 0;
   int64_t step_segment_bytes = 0;
   std::vector<Body> bodies;
-  int64_t arena_bytes = 0;        // the highest offset any body touches
-  int64_t lower_bound_bytes = 0;  // no layout of these schedules needs less
-  size_t peak_body = 0;           // which body sets arena_bytes
-  size_t peak_instruction = 0;    // and at which of its instructions most bytes are live
+  int64_t arena_bytes = 0;          // the highest offset any body touches
+  int64_t lower_bound_bytes = 0;    // no layout of these schedules needs less
+  size_t peak_body = 0;             // which body sets arena_bytes
+  size_t peak_instruction = 0;      // and at which of its instructions most bytes are live
   CategoryBytes peak_categories{};  // live there
 
   const Body* find_body(std::string_view name) const;  // nullptr if there is none

@@ -29,7 +29,8 @@ class UnitCosts : public Costs {
 
 class RecomputeTest : public ::testing::Test {
  protected:
-  // A chain x -> h0 -> h1 ... whose links are all read again on the way back, last first: y = ((x + h_n) + h_{n-1}) + ...
+  // A chain x -> h0 -> h1 ... whose links are all read again on the way back, last first: y = ((x + h_n) + h_{n-1}) +
+  // ...
   Graph there_and_back(int length) {
     Graph graph("there_and_back");
     Builder b(graph, ops_.table());
@@ -38,7 +39,8 @@ class RecomputeTest : public ::testing::Test {
     ValueId h = x;
     for (int i = 0; i < length; ++i) links.push_back(h = b.op("scratch", "h" + std::to_string(i), {h}));
     ValueId y = x;
-    for (int i = length - 1; i >= 0; --i) y = b.op("sum", "back" + std::to_string(i), {y, links[static_cast<size_t>(i)]});
+    for (int i = length - 1; i >= 0; --i)
+      y = b.op("sum", "back" + std::to_string(i), {y, links[static_cast<size_t>(i)]});
     b.result(y);
     return graph;
   }
@@ -146,7 +148,8 @@ TEST_F(RecomputeTest, UpdatesInPlaceAreNeverRepeated) {
 class MeasuredCostsTest : public RecomputeTest {
  protected:
   std::string path_ = (std::filesystem::path(::testing::TempDir()) / "costs" /
-                       ::testing::UnitTest::GetInstance()->current_test_info()->name() / "costs.json").string();
+                       ::testing::UnitTest::GetInstance()->current_test_info()->name() / "costs.json")
+                          .string();
   void SetUp() override { std::filesystem::remove_all(std::filesystem::path(path_).parent_path()); }
 };
 

@@ -15,11 +15,13 @@ const Tensor* Segment::find(std::string_view name) const {
 
 namespace {
 
-void place_value(Segment& segment, const Value& value, const std::string& body, int64_t alignment, int64_t guard_bytes) {
+void place_value(Segment& segment, const Value& value, const std::string& body, int64_t alignment,
+                 int64_t guard_bytes) {
   if (const Tensor* known = segment.find(value.name)) {
     if (known->type == value.type) return;
-    throw Error(ErrorCode::config, "value '" + value.name + "' is " + to_string(value.type) + " in body '" + body + "' but " +
-                                       to_string(known->type) + " in an earlier body; bodies of one program must agree");
+    throw Error(ErrorCode::config, "value '" + value.name + "' is " + to_string(value.type) + " in body '" + body +
+                                       "' but " + to_string(known->type) +
+                                       " in an earlier body; bodies of one program must agree");
   }
   Tensor tensor;
   tensor.name = value.name;
@@ -33,8 +35,8 @@ void place_value(Segment& segment, const Value& value, const std::string& body, 
 
 }  // namespace
 
-Segment place_segment(const std::vector<BodySpec>& bodies, Scope scope, bool only_shared, int64_t base, int64_t alignment,
-                      int64_t guard_bytes) {
+Segment place_segment(const std::vector<BodySpec>& bodies, Scope scope, bool only_shared, int64_t base,
+                      int64_t alignment, int64_t guard_bytes) {
   Segment segment;
   segment.bytes = base;
   for (const BodySpec& body : bodies) {

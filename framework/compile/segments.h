@@ -14,11 +14,10 @@ struct Segment {
   const Tensor* find(std::string_view name) const;
 };
 
-// Places the union, by name, of all external values of `scope` from `base` on; only_shared: in bodies that share the step
-// segment only.
-// Throws Error(config) if two bodies give one name different types.
-Segment place_segment(const std::vector<BodySpec>& bodies, Scope scope, bool only_shared, int64_t base, int64_t alignment,
-                      int64_t guard_bytes);
+// Places the union, by name, of all external values of `scope` from `base` on; only_shared: in bodies that share the
+// step segment only. Throws Error(config) if two bodies give one name different types.
+Segment place_segment(const std::vector<BodySpec>& bodies, Scope scope, bool only_shared, int64_t base,
+                      int64_t alignment, int64_t guard_bytes);
 
 int64_t round_up(int64_t bytes, int64_t alignment);
 

@@ -15,13 +15,15 @@ bool is_placed(const Graph& graph, ValueId id, bool step_values_are_placed) {
 
 class TraceMaker {
  public:
-  TraceMaker(const Graph& graph, const OpTable& ops, const LoweredNodes& lowered, Costs& costs, const StepTraceOptions& options)
+  TraceMaker(const Graph& graph, const OpTable& ops, const LoweredNodes& lowered, Costs& costs,
+             const StepTraceOptions& options)
       : graph_(graph), ops_(ops), lowered_(lowered), costs_(costs), options_(options) {}
 
   memory::StepTrace run() {
     trace_.name = graph_.name();
     trace_.fixed_bytes = options_.fixed_bytes;
-    for (const Value& value : graph_.values()) trace_.values.push_back({.bytes = 0, .predecessor = {}, .name = value.name});
+    for (const Value& value : graph_.values())
+      trace_.values.push_back({.bytes = 0, .predecessor = {}, .name = value.name});
     for (NodeId id : graph_.order()) add_step(graph_.node(id));
     for (ValueId id : graph_.results()) trace_.values[id.index()].live_at_end = true;
     return std::move(trace_);
@@ -72,7 +74,8 @@ class TraceMaker {
 
   // One output takes an input's bytes at most.
   bool is_taken(const memory::Step& step, ValueId from) const {
-    return std::ranges::any_of(step.outputs, [&](int32_t v) { return trace_.values[static_cast<size_t>(v)].predecessor == from.value; });
+    return std::ranges::any_of(
+        step.outputs, [&](int32_t v) { return trace_.values[static_cast<size_t>(v)].predecessor == from.value; });
   }
 
   const Graph& graph_;
@@ -86,7 +89,8 @@ class TraceMaker {
 // Runs a schedule over a graph, keeping for every value its latest copy.
 class ScheduleApplier {
  public:
-  ScheduleApplier(Graph& graph, LoweredNodes& lowered) : graph_(graph), lowered_(lowered), first_order_(graph.order()), ran_(first_order_.size(), false) {}
+  ScheduleApplier(Graph& graph, LoweredNodes& lowered)
+      : graph_(graph), lowered_(lowered), first_order_(graph.order()), ran_(first_order_.size(), false) {}
 
   int64_t run(const std::vector<int32_t>& steps) {
     std::vector<NodeId> order;
@@ -107,7 +111,8 @@ class ScheduleApplier {
 
   NodeId run_first(NodeId id) {
     for (size_t i = 0; i < graph_.node(id).inputs.size(); ++i)
-      if (const ValueId v = graph_.node(id).inputs[i]; v.valid() && latest(v) != v) graph_.replace_input(id, i, latest(v));
+      if (const ValueId v = graph_.node(id).inputs[i]; v.valid() && latest(v) != v)
+        graph_.replace_input(id, i, latest(v));
     return id;
   }
 

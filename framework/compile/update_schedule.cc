@@ -31,8 +31,10 @@ size_t earliest_place(const Graph& graph, const std::vector<NodeId>& order, Node
     if (graph.value(v).overwrites.valid()) overwritten.push_back(graph.value(v).overwrites);
   for (size_t i = order.size(); i > 0; --i) {
     const Node& other = graph.node(order[i - 1]);
-    const bool produces = std::ranges::any_of(other.outputs, [&](ValueId v) { return std::ranges::count(node.inputs, v) > 0; });
-    const bool reads = std::ranges::any_of(other.inputs, [&](ValueId v) { return std::ranges::count(overwritten, v) > 0; });
+    const bool produces =
+        std::ranges::any_of(other.outputs, [&](ValueId v) { return std::ranges::count(node.inputs, v) > 0; });
+    const bool reads =
+        std::ranges::any_of(other.inputs, [&](ValueId v) { return std::ranges::count(overwritten, v) > 0; });
     if (produces || reads) return i;
   }
   return 0;
@@ -42,8 +44,8 @@ size_t earliest_place(const Graph& graph, const std::vector<NodeId>& order, Node
 
 void hoist_updates(Graph& graph) {
   Split split = split_updates(graph);
-  // All updates are placed against the order of the other nodes at once, then merged; updates that depend on other updates
-  // (two versions of one statistic) are placed one after the other, so they see their predecessors.
+  // All updates are placed against the order of the other nodes at once, then merged; updates that depend on other
+  // updates (two versions of one statistic) are placed one after the other, so they see their predecessors.
   std::vector<NodeId> order = std::move(split.others);
   for (NodeId update : split.updates)
     order.insert(order.begin() + static_cast<int64_t>(earliest_place(graph, order, update)), update);

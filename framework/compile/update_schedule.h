@@ -5,9 +5,9 @@
 
 namespace tidemark::compile {
 
-// Moves every node that overwrites a run-scope value (optimizer updates, running statistics) to the earliest place in the
-// order at which its inputs exist and all readers of what it overwrites are done. The rest keeps its relative order.
-// A gradient then dies right after it is complete instead of at the end of the step.
+// Moves every node that overwrites a run-scope value (optimizer updates, running statistics) to the earliest place in
+// the order at which its inputs exist and all readers of what it overwrites are done. The rest keeps its relative
+// order. A gradient then dies right after it is complete instead of at the end of the step.
 void hoist_updates(Graph& graph);
 
 // The opposite: all such nodes at the end, in their order.

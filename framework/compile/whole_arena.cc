@@ -24,8 +24,12 @@ void add_segment(WholeArena& whole, const std::vector<Tensor>& tensors, int64_t 
 WholeArena whole_arena(const Program& program, const Body& body) {
   WholeArena whole;
   whole.trace.name = program.name + "/" + body.name;
-  whole.plan = {.offsets = {}, .peak_bytes = body.peak_bytes, .lower_bound_bytes = body.lower_bound_bytes,
-                .proven_optimal = body.plan.proven_optimal, .work = body.plan.work, .planner = body.plan.planner};
+  whole.plan = {.offsets = {},
+                .peak_bytes = body.peak_bytes,
+                .lower_bound_bytes = body.lower_bound_bytes,
+                .proven_optimal = body.plan.proven_optimal,
+                .work = body.plan.work,
+                .planner = body.plan.planner};
   const int64_t steps = std::max<int64_t>(static_cast<int64_t>(body.instructions.size()), 1);
   add_segment(whole, program.persistent, steps, body.guard_bytes);
   if (body.shares_step_segment) add_segment(whole, program.step, steps, body.guard_bytes);

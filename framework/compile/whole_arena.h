@@ -1,4 +1,5 @@
-// One body with the segments under it, as one trace and plan over the whole arena: for drawings and for the independent check.
+// One body with the segments under it, as one trace and plan over the whole arena: for drawings and for the independent
+// check.
 #pragma once
 
 #include "framework/compile/program.h"

@@ -88,9 +88,9 @@ class ClashFinder {
   void micro_batch() {
     const int64_t micro = config_.memory.micro_batch, global = config_.train.global_batch;
     if (micro <= global) return;
-    report({"memory.micro_batch", "train.global_batch"},
-           "key 'memory.micro_batch' (" + std::to_string(micro) + ") must be at most train.global_batch (" +
-               std::to_string(global) + ")");
+    report({"memory.micro_batch", "train.global_batch"}, "key 'memory.micro_batch' (" + std::to_string(micro) +
+                                                             ") must be at most train.global_batch (" +
+                                                             std::to_string(global) + ")");
   }
 
   void norm_batch() {

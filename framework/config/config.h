@@ -50,8 +50,8 @@ struct MemorySection : Section {
   int64_t micro_batch = 0;  // samples; load_config puts global_batch for 0
   int64_t norm_batch = 0;   // samples of a batch-norm group; load_config fills it in; 0 without batch norm
   std::string recompute = "auto";
-  std::string cost_file;        // empty: see train::cost_file_path
-  std::string planner;  // by default the first of the list
+  std::string cost_file;  // empty: see train::cost_file_path
+  std::string planner;    // by default the first of the list
   bool growth = false;
   std::string headroom = "5%";  // ByteLimit as text
   bool debug = false;

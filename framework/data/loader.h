@@ -22,8 +22,9 @@ struct HostBatch {
   SamplerPosition begin;  // position of the first sample
   SamplerPosition end;    // where the next batch begins
   int64_t samples = 0;
-  int64_t targets = 0;                         // sum of Dataset::targets: the denominator of the loss
-  std::vector<std::vector<std::byte>> fields;  // by InputField, `samples` rows valid; global_batch rows allocated, or all samples
+  int64_t targets = 0;  // sum of Dataset::targets: the denominator of the loss
+  std::vector<std::vector<std::byte>>
+      fields;  // by InputField, `samples` rows valid; global_batch rows allocated, or all samples
 };
 
 class Loader {

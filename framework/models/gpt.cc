@@ -31,7 +31,8 @@ void Gpt::fields(config::Fields& fields) {
 std::vector<std::string> Gpt::problems(const data::DataInfo& data) const {
   std::vector<std::string> problems;
   if (width_ % heads_ != 0)
-    problems.push_back("model.width " + std::to_string(width_) + " is not a multiple of model.heads " + std::to_string(heads_));
+    problems.push_back("model.width " + std::to_string(width_) + " is not a multiple of model.heads " +
+                       std::to_string(heads_));
   if (positions_ != 0 && positions_ < context_)
     problems.push_back("model.positions " + std::to_string(positions_) + " is smaller than model.context " +
                        std::to_string(context_));
@@ -67,7 +68,8 @@ ModelOutputs Gpt::build(ModelBuilder& builder, const ModelRequest& request) cons
   const int64_t rows = (real + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
   const Initializer normal{Initializer::Kind::normal, kStddev};
   const ValueId table = builder.weight("embedding/tokens", Shape{rows, width_}, normal);
-  const ValueId positions = builder.weight("embedding/positions", Shape{std::max(positions_, context_), width_}, normal);
+  const ValueId positions =
+      builder.weight("embedding/positions", Shape{std::max(positions_, context_), width_}, normal);
   DropoutSites dropout(request, dropout_);
   ValueId x = builder.op("embedding", "embedding/lookup", {request.inputs.at(0), table, positions});
   x = dropout.apply(builder, x);

@@ -58,8 +58,8 @@ ValueId conv_norm(ModelBuilder& builder, std::string_view name, ValueId x, const
   const int64_t fan_in = options.in * options.kernel * options.kernel;
   const ValueId filter = builder.weight("filter", Shape{options.out, options.in, options.kernel, options.kernel},
                                         normal(std::sqrt(2.0 / static_cast<double>(fan_in))));
-  const ValueId y = builder.op("conv2d", "conv", {x, filter, ValueId()},
-                               {{"stride", options.stride}, {"pad", options.kernel / 2}});
+  const ValueId y =
+      builder.op("conv2d", "conv", {x, filter, ValueId()}, {{"stride", options.stride}, {"pad", options.kernel / 2}});
   return batch_norm(builder, y, relu, request);
 }
 

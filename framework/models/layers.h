@@ -21,7 +21,7 @@ struct LinearOptions {
 ValueId linear(ModelBuilder& builder, std::string_view name, ValueId x, const LinearOptions& options);
 
 struct ConvOptions {
-  int64_t in = 0;      // channels
+  int64_t in = 0;  // channels
   int64_t out = 0;
   int64_t kernel = 3;
   int64_t stride = 1;

@@ -38,15 +38,15 @@ class ModelBuilder : public Builder {
 
 struct ModelRequest {
   const data::DataInfo& data;
-  int64_t batch = 1;         // samples of this body
-  bool training = true;      // false: no dropout, running statistics are read and not written
-  int64_t norm_batch = 0;    // samples of one batch-norm group; 0 where the model has no batch norm
-  uint64_t seed = 1;         // of dropout
+  int64_t batch = 1;       // samples of this body
+  bool training = true;    // false: no dropout, running statistics are read and not written
+  int64_t norm_batch = 0;  // samples of one batch-norm group; 0 where the model has no batch norm
+  uint64_t seed = 1;       // of dropout
   // External values made by the caller, in the order of data.fields, then:
   std::vector<ValueId> inputs;
-  ValueId sample_ids;        // i32[batch]
-  ValueId step_state;        // i32[2]
-  ValueId loss_weight;       // f32[1]
+  ValueId sample_ids;   // i32[batch]
+  ValueId step_state;   // i32[2]
+  ValueId loss_weight;  // f32[1]
 };
 
 struct ModelOutputs {

@@ -15,7 +15,9 @@ namespace tidemark::models {
 namespace {
 
 data::DataInfo images() {
-  return {.fields = {{"images", {DType::f32, Shape{28, 28, 1}}}, {"labels", {DType::i32, Shape{}}}}, .classes = 10, .kind = "fashion_mnist"};
+  return {.fields = {{"images", {DType::f32, Shape{28, 28, 1}}}, {"labels", {DType::i32, Shape{}}}},
+          .classes = 10,
+          .kind = "fashion_mnist"};
 }
 
 data::DataInfo text(int64_t context, int64_t classes) {
@@ -30,14 +32,20 @@ class Keys : public config::Fields {
   std::map<std::string, double, std::less<>> reals_by_name;
   std::map<std::string, std::vector<int64_t>, std::less<>> lists_by_name;
 
-  void integer(std::string_view key, int64_t& target, std::string_view, config::IntegerRange) override { take(integers_by_name, key, target); }
-  void real(std::string_view key, double& target, std::string_view, config::RealRange) override { take(reals_by_name, key, target); }
+  void integer(std::string_view key, int64_t& target, std::string_view, config::IntegerRange) override {
+    take(integers_by_name, key, target);
+  }
+  void real(std::string_view key, double& target, std::string_view, config::RealRange) override {
+    take(reals_by_name, key, target);
+  }
   void boolean(std::string_view, bool&, std::string_view) override {}
   void text(std::string_view, std::string&, std::string_view) override {}
   void path(std::string_view, std::string&, std::string_view, bool) override {}
   void choice(std::string_view, std::string&, std::string_view, std::vector<std::string>) override {}
   void byte_limit(std::string_view, std::string&, std::string_view) override {}
-  void integers(std::string_view key, std::vector<int64_t>& target, std::string_view, config::IntegerRange) override { take(lists_by_name, key, target); }
+  void integers(std::string_view key, std::vector<int64_t>& target, std::string_view, config::IntegerRange) override {
+    take(lists_by_name, key, target);
+  }
 
  private:
   template <class Map, class T>
@@ -52,12 +60,21 @@ class ModelsTest : public ::testing::Test {
   Graph build(const Model& model, const data::DataInfo& data, int64_t batch, bool training) {
     Graph graph("body");
     ModelBuilder builder(graph, ops_.table());
-    ModelRequest request{.data = data, .batch = batch, .training = training, .norm_batch = model.has_batch_norm() ? 4 : 0,
-                         .seed = 1, .inputs = {}, .sample_ids = {}, .step_state = {}, .loss_weight = {}};
+    ModelRequest request{.data = data,
+                         .batch = batch,
+                         .training = training,
+                         .norm_batch = model.has_batch_norm() ? 4 : 0,
+                         .seed = 1,
+                         .inputs = {},
+                         .sample_ids = {},
+                         .step_state = {},
+                         .loss_weight = {}};
     for (const data::InputField& field : data.fields) {
       std::vector<int64_t> dims{batch};
-      if (field.name != "labels") dims.insert(dims.end(), field.sample.shape.dims().begin(), field.sample.shape.dims().end());
-      request.inputs.push_back(builder.external("input/" + field.name, {field.sample.dtype, Shape(dims)}, Category::input, Scope::micro_batch));
+      if (field.name != "labels")
+        dims.insert(dims.end(), field.sample.shape.dims().begin(), field.sample.shape.dims().end());
+      request.inputs.push_back(builder.external("input/" + field.name, {field.sample.dtype, Shape(dims)},
+                                                Category::input, Scope::micro_batch));
     }
     request.sample_ids = builder.external("ids", {DType::i32, Shape{batch}}, Category::input, Scope::micro_batch);
     request.step_state = builder.external("state", {DType::i32, Shape{2}}, Category::input, Scope::step);
@@ -114,14 +131,18 @@ TEST_F(ModelsTest, EvaluationHasTheSameParametersAndNothingRandomOrUpdated) {
     const data::DataInfo data = model->context() > 0 ? text(model->context(), 256) : images();
     const Graph training = build(*model, data, 4, true), evaluation = build(*model, data, 4, false);
     EXPECT_EQ(parameters(training), parameters(evaluation)) << model->kind();
-    EXPECT_EQ(nodes(evaluation, "dropout") + nodes(evaluation, "batch_norm") + nodes(evaluation, "batch_norm_update_statistics"), 0U) << model->kind();
+    EXPECT_EQ(nodes(evaluation, "dropout") + nodes(evaluation, "batch_norm") +
+                  nodes(evaluation, "batch_norm_update_statistics"),
+              0U)
+        << model->kind();
   }
 }
 
 TEST_F(ModelsTest, Gpt2HasItsParameters) {
   Gpt model;
   Keys keys;
-  keys.integers_by_name = {{"layers", 12}, {"heads", 12}, {"width", 768}, {"context", 64}, {"positions", 1024}, {"vocabulary", 50257}};
+  keys.integers_by_name = {{"layers", 12},  {"heads", 12},       {"width", 768},
+                           {"context", 64}, {"positions", 1024}, {"vocabulary", 50257}};
   model.fields(keys);
   const Graph graph = build(model, text(64, 256), 1, false);
   constexpr int64_t kPaper = 124'439'808, kPaddingRows = 50'304 - 50'257;

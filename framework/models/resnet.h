@@ -1,5 +1,5 @@
-// Residual convolutional net for small images: a 3x3 stem, stages of basic blocks, global average pooling, one linear layer.
-// He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, section 4.2.
+// Residual convolutional net for small images: a 3x3 stem, stages of basic blocks, global average pooling, one linear
+// layer. He et al., "Deep Residual Learning for Image Recognition", CVPR 2016, section 4.2.
 #pragma once
 
 #include "framework/models/model.h"

@@ -12,7 +12,8 @@ void AdamW::write_hyper(int64_t step, double lr, std::span<float> hyper) const {
   hyper[3] = 0.0F;
 }
 
-void AdamW::append_update(Builder& builder, const ParameterGradient& what, ValueId hyper, ValueId gradient_scale) const {
+void AdamW::append_update(Builder& builder, const ParameterGradient& what, ValueId hyper,
+                          ValueId gradient_scale) const {
   const Value parameter = builder.graph().value(what.parameter);
   const auto moment = [&](const char* name) {
     return builder.external(parameter.name + "/" + name, parameter.type, Category::optimizer, Scope::run);

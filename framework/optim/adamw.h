@@ -11,7 +11,8 @@ class AdamW : public Optimizer {
   std::string_view name() const override { return "adamw"; }
   int64_t hyper_size() const override { return 4; }  // lr, 1/(1-beta1^t), 1/(1-beta2^t), unused
   void write_hyper(int64_t step, double lr, std::span<float> hyper) const override;
-  void append_update(Builder& builder, const ParameterGradient& what, ValueId hyper, ValueId gradient_scale) const override;
+  void append_update(Builder& builder, const ParameterGradient& what, ValueId hyper,
+                     ValueId gradient_scale) const override;
 };
 
 }  // namespace tidemark::optim

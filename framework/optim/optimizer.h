@@ -14,12 +14,12 @@
 namespace tidemark::optim {
 
 struct OptimizerOptions {
-  double momentum = 0.9;       // sgd
-  bool nesterov = false;       // sgd
-  double beta1 = 0.9;          // adamw
-  double beta2 = 0.999;        // adamw
-  double eps = 1e-8;           // adamw
-  double weight_decay = 0.0;   // applied to weights of rank >= 2 only: biases and normalisation scales do not decay
+  double momentum = 0.9;      // sgd
+  bool nesterov = false;      // sgd
+  double beta1 = 0.9;         // adamw
+  double beta2 = 0.999;       // adamw
+  double eps = 1e-8;          // adamw
+  double weight_decay = 0.0;  // applied to weights of rank >= 2 only: biases and normalisation scales do not decay
 };
 
 struct ParameterGradient {
@@ -41,7 +41,8 @@ class Optimizer {
 
   // Appends one update node. State values are declared as Category::optimizer, Scope::run, named "PARAMETER/...".
   // hyper: f32[hyper_size()]. gradient_scale: f32[1] that multiplies the gradient, or invalid for none.
-  virtual void append_update(Builder& builder, const ParameterGradient& what, ValueId hyper, ValueId gradient_scale) const = 0;
+  virtual void append_update(Builder& builder, const ParameterGradient& what, ValueId hyper,
+                             ValueId gradient_scale) const = 0;
 
   const OptimizerOptions& options() const { return options_; }
 

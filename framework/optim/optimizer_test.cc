@@ -18,7 +18,8 @@ class OptimizerTest : public ::testing::Test {
     Builder b(graph_, ops_.table());
     const ValueId parameter = b.parameter("p", {DType::f32, shape});
     const ValueId gradient = b.external("p/gradient", {DType::f32, shape}, Category::gradients, Scope::step);
-    const ValueId hyper = b.external("hyper", {DType::f32, Shape{optimizer.hyper_size()}}, Category::input, Scope::step);
+    const ValueId hyper =
+        b.external("hyper", {DType::f32, Shape{optimizer.hyper_size()}}, Category::input, Scope::step);
     optimizer.append_update(b, {parameter, gradient}, hyper, ValueId());
     verify(graph_, ops_.table());
     return graph_.node(graph_.order().back());

@@ -9,10 +9,9 @@ void Sgd::append_update(Builder& builder, const ParameterGradient& what, ValueId
   ValueId momentum;  // without momentum there is no state
   if (options().momentum != 0.0)
     momentum = builder.external(parameter.name + "/momentum", parameter.type, Category::optimizer, Scope::run);
-  builder.node("sgd_update", parameter.name + "/update", {what.parameter, what.gradient, momentum, hyper, gradient_scale},
-               {{"momentum", options().momentum},
-                {"nesterov", options().nesterov},
-                {"weight_decay", decay_of(parameter.type)}});
+  builder.node(
+      "sgd_update", parameter.name + "/update", {what.parameter, what.gradient, momentum, hyper, gradient_scale},
+      {{"momentum", options().momentum}, {"nesterov", options().nesterov}, {"weight_decay", decay_of(parameter.type)}});
 }
 
 }  // namespace tidemark::optim

@@ -46,7 +46,8 @@ std::vector<int> operand_buffers(const compile::Body& body, const compile::Instr
 
 // Results are read after the body.
 bool is_result(const compile::Body& body, int buffer) {
-  return std::ranges::any_of(body.graph.results(), [&](ValueId v) { return body.buffer_of_value[v.index()] == buffer; });
+  return std::ranges::any_of(body.graph.results(),
+                             [&](ValueId v) { return body.buffer_of_value[v.index()] == buffer; });
 }
 
 std::string describe(const compile::Instruction& instruction) {
@@ -107,7 +108,8 @@ void MemoryDebugger::before(const compile::Body& body, size_t index) {
   for (size_t i = 0; i < instruction.input_values.size(); ++i) check_owner(body, instruction, i);
 }
 
-void MemoryDebugger::check_owner(const compile::Body& body, const compile::Instruction& instruction, size_t input) const {
+void MemoryDebugger::check_owner(const compile::Body& body, const compile::Instruction& instruction,
+                                 size_t input) const {
   const ValueId value = instruction.input_values[input];
   if (!value.valid() || body.buffer_of_value[value.index()] < 0) return;
   const int buffer = body.buffer_of_value[value.index()];
@@ -118,14 +120,13 @@ void MemoryDebugger::check_owner(const compile::Body& body, const compile::Instr
     // An output may have taken the bytes for this very instruction: allowed inside its alias group.
     const auto& mine = body.trace.buffers[static_cast<size_t>(buffer)];
     const auto& theirs = body.trace.buffers[static_cast<size_t>(owner->second.buffer)];
-    const bool is_output = std::ranges::any_of(instruction.output_values, [&](ValueId v) {
-      return body.buffer_of_value[v.index()] == owner->second.buffer;
-    });
+    const bool is_output = std::ranges::any_of(
+        instruction.output_values, [&](ValueId v) { return body.buffer_of_value[v.index()] == owner->second.buffer; });
     if (is_output && mine.alias_group && mine.alias_group == theirs.alias_group) return;
   }
   const std::string holder = owner == owners_.end() ? "nobody" : "'" + owner->second.name + "'";
-  throw Error(ErrorCode::device, "use of '" + body.graph.value(value).name + "' by " + describe(instruction) + " in body '" +
-                                     body.name + "' outside its lifetime: its bytes at offset " +
+  throw Error(ErrorCode::device, "use of '" + body.graph.value(value).name + "' by " + describe(instruction) +
+                                     " in body '" + body.name + "' outside its lifetime: its bytes at offset " +
                                      std::to_string(range.begin) + " belong to " + holder);
 }
 
@@ -157,8 +158,8 @@ void MemoryDebugger::check_outputs(const compile::Body& body, const compile::Ins
     if (offset < 0 || value.type.dtype != DType::f32) continue;
     const int64_t at = find_word(arena_ + offset, value.type.bytes(), kDeadPattern, 0x7fffffffU, true);
     if (at < 0) continue;
-    throw Error(ErrorCode::device, describe(instruction) + " in body '" + body.name + "' left dead bytes in '" + value.name +
-                                       "' (element " + std::to_string(at / 4) +
+    throw Error(ErrorCode::device, describe(instruction) + " in body '" + body.name + "' left dead bytes in '" +
+                                       value.name + "' (element " + std::to_string(at / 4) +
                                        "): it did not write them, or read a tensor after its lifetime");
   }
 }

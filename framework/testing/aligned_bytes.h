@@ -13,14 +13,14 @@ class AlignedBytes {
  public:
   // Filled with `pattern`, so that a test does not live on fresh zeros.
   explicit AlignedBytes(int64_t bytes, int pattern = 0xab)
-      : data_(static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), std::align_val_t{4096}))) {
+      : data_(static_cast<std::byte*>(::operator new (static_cast<size_t>(bytes), std::align_val_t{4096}))) {
     std::memset(data_.get(), pattern, static_cast<size_t>(bytes));
   }
   std::byte* data() const { return data_.get(); }
 
  private:
   struct Delete {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{4096}); }
+    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{4096}); }
   };
   std::unique_ptr<std::byte, Delete> data_;
 };

@@ -76,7 +76,8 @@ class ToyKernel : public ops::Kernel {
   ToyKernel(const Toy& toy, int64_t elements) : toy_(toy), elements_(elements) {}
   int64_t workspace_bytes() const override { return toy_.workspace ? elements_ * 4 : 0; }
   std::vector<ops::PackedInput> packed_inputs() const override {
-    return toy_.packs ? std::vector<ops::PackedInput>{{.input = 1, .bytes = elements_ * 4}} : std::vector<ops::PackedInput>{};
+    return toy_.packs ? std::vector<ops::PackedInput>{{.input = 1, .bytes = elements_ * 4}}
+                      : std::vector<ops::PackedInput>{};
   }
   void pack(size_t, const void* plain, void* to, std::byte*) const override {
     for (int64_t i = 0; i < elements_; ++i) static_cast<float*>(to)[i] = -static_cast<const float*>(plain)[i];

@@ -18,15 +18,16 @@ uint64_t hash_name(std::string_view name) {
 
 void write_normal(float* out, int64_t count, double stddev, std::string_view name, uint64_t seed) {
   const uint64_t hash = hash_name(name);
-  const RandomSite site{.seed = seed, .step = static_cast<uint32_t>(hash), .sample = static_cast<uint32_t>(hash >> 32),
+  const RandomSite site{.seed = seed,
+                        .step = static_cast<uint32_t>(hash),
+                        .sample = static_cast<uint32_t>(hash >> 32),
                         .op = 0xffffffffU};  // no dropout site has this number
   for (int64_t i = 0; i < count; i += 4) {
     const Philox4 bits = random_block(site, static_cast<uint32_t>(i / 4));
     const NormalPair a = normal_pair(bits.word[0], bits.word[1]);
     const NormalPair b = normal_pair(bits.word[2], bits.word[3]);
     const float draws[4] = {a.first, a.second, b.first, b.second};
-    for (int64_t k = 0; k < std::min<int64_t>(4, count - i); ++k)
-      out[i + k] = static_cast<float>(stddev) * draws[k];
+    for (int64_t k = 0; k < std::min<int64_t>(4, count - i); ++k) out[i + k] = static_cast<float>(stddev) * draws[k];
   }
 }
 
@@ -37,8 +38,8 @@ void write_constant(std::span<std::byte> bytes, T value) {
 
 }  // namespace
 
-void write_initial_value(const models::Initializer& initializer, std::string_view name, const ValueType& type, uint64_t seed,
-                         std::span<std::byte> bytes) {
+void write_initial_value(const models::Initializer& initializer, std::string_view name, const ValueType& type,
+                         uint64_t seed, std::span<std::byte> bytes) {
   TM_CHECK(static_cast<int64_t>(bytes.size()) == type.bytes(), "bytes of '" + std::string(name) + "'");
   if (initializer.kind == models::Initializer::Kind::normal) {
     TM_CHECK(type.dtype == DType::f32, "normal initial values are f32");

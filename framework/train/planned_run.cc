@@ -15,7 +15,8 @@
 namespace tidemark::train {
 namespace {
 
-// A full evaluation ends with a smaller batch; a partial one takes whole micro-batches, so that it needs no body of its own.
+// A full evaluation ends with a smaller batch; a partial one takes whole micro-batches, so that it needs no body of its
+// own.
 int64_t eval_samples(int64_t available, int64_t wanted, int64_t micro_batch) {
   if (wanted == 0 || wanted >= available) return available;
   return std::min(available, std::max(micro_batch, wanted / micro_batch * micro_batch));
@@ -34,8 +35,12 @@ BatchPlan batch_plan(const config::Config& config, const data::Dataset& dataset)
 }
 
 optim::OptimizerOptions optimizer_options(const config::TrainSection& train) {
-  return {.momentum = train.momentum, .nesterov = train.nesterov, .beta1 = train.beta1, .beta2 = train.beta2,
-          .eps = train.eps, .weight_decay = train.weight_decay};
+  return {.momentum = train.momentum,
+          .nesterov = train.nesterov,
+          .beta1 = train.beta1,
+          .beta2 = train.beta2,
+          .eps = train.eps,
+          .weight_decay = train.weight_decay};
 }
 
 int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
@@ -44,7 +49,10 @@ void fill_lengths(PlannedRun& run, const config::TrainSection& train) {
   const int64_t samples = run.batch.train_samples;
   run.steps_per_epoch = (samples + run.batch.global_batch - 1) / run.batch.global_batch;
   run.total_steps = train.steps > 0 ? train.steps : train.epochs * run.steps_per_epoch;
-  run.schedule = {.kind = train.schedule, .lr = train.lr, .min_lr = train.min_lr, .warmup_steps = train.warmup_steps,
+  run.schedule = {.kind = train.schedule,
+                  .lr = train.lr,
+                  .min_lr = train.min_lr,
+                  .warmup_steps = train.warmup_steps,
                   .total_steps = run.total_steps};
   run.targets_per_sample = run.dataset->targets(data::Split::train, 0);
 }
@@ -164,7 +172,8 @@ std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& loaded, const
     points.push_back(plan_point(run, config, ops, device, budget_bytes));
     // A plan for a smaller budget is a plan for this one too: a bigger budget never costs more.
     const BudgetPoint* before = points.size() > 1 ? &points[points.size() - 2] : nullptr;
-    if (before == nullptr || !before->reached || (points.back().reached && points.back().overhead <= before->overhead)) continue;
+    if (before == nullptr || !before->reached || (points.back().reached && points.back().overhead <= before->overhead))
+      continue;
     points.back() = *before;
     points.back().budget_bytes = budget_bytes;
   }

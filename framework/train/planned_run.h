@@ -1,5 +1,5 @@
-// From a configuration to a compiled program and its numbers, before any device memory is touched. `tidemark plan` prints
-// it, `tidemark train` runs it: the same function, so the same plan.
+// From a configuration to a compiled program and its numbers, before any device memory is touched. `tidemark plan`
+// prints it, `tidemark train` runs it: the same function, so the same plan.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +50,10 @@ struct BudgetPoint {
   int64_t micro_batch = 0;
 };
 
-// Plans for `count` budgets from the parameters alone to the peak without recomputation, in whole pages, ascending; monotone:
-// a bigger budget never costs more. memory.budget is not looked at. Throws as plan_run.
-std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
-                                       int count);
+// Plans for `count` budgets from the parameters alone to the peak without recomputation, in whole pages, ascending;
+// monotone: a bigger budget never costs more. memory.budget is not looked at. Throws as plan_run.
+std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& config, const ops::OpSet& ops,
+                                       const DeviceMemory& device, int count);
 
 // memory.budget on this device, without one all of the device but memory.headroom. Sets the device's own limit.
 memory::Budget make_budget(const config::LoadedConfig& config, DeviceMemory& device);

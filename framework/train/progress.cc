@@ -16,7 +16,8 @@ constexpr auto kRedraw = std::chrono::milliseconds(100);
 
 std::string bar(int64_t done, int64_t total) {
   const int filled = total > 0 ? static_cast<int>(kBarWidth * done / total) : 0;
-  return "[" + std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(kBarWidth - filled), '.') + "]";
+  return "[" + std::string(static_cast<size_t>(filled), '#') +
+         std::string(static_cast<size_t>(kBarWidth - filled), '.') + "]";
 }
 
 std::string rate(const ProgressLine& line) {
@@ -27,10 +28,11 @@ std::string rate(const ProgressLine& line) {
 }  // namespace
 
 std::string to_string(const ProgressLine& line) {
-  std::string text = fmt::format("step {}/{} epoch {:.2f} loss {:.4f}", line.step, line.total_steps, line.epoch, line.loss);
+  std::string text =
+      fmt::format("step {}/{} epoch {:.2f} loss {:.4f}", line.step, line.total_steps, line.epoch, line.loss);
   if (line.accuracy) text += fmt::format(" acc {:.1f}%", 100 * *line.accuracy);
-  return text + fmt::format(" {} lr {:.1e} mem {} of {}", rate(line), line.learning_rate, format_bytes(line.memory_bytes),
-                            format_bytes(line.budget_bytes));
+  return text + fmt::format(" {} lr {:.1e} mem {} of {}", rate(line), line.learning_rate,
+                            format_bytes(line.memory_bytes), format_bytes(line.budget_bytes));
 }
 
 size_t terminal_columns(int descriptor) {

@@ -10,9 +10,9 @@
 namespace tidemark::train {
 
 struct ProgressLine {
-  int64_t step = 0;         // done
+  int64_t step = 0;  // done
   int64_t total_steps = 0;
-  double epoch = 0;         // done, with a fraction
+  double epoch = 0;  // done, with a fraction
   double loss = 0;
   std::optional<double> accuracy;
   double samples_per_second = 0;

@@ -8,8 +8,16 @@ namespace tidemark::train {
 namespace {
 
 ProgressLine line(int64_t step) {
-  return {.step = step, .total_steps = 40, .epoch = 0.5, .loss = 1.25, .accuracy = 0.5, .samples_per_second = 1000,
-          .tokens_per_second = 0, .learning_rate = 0.001, .memory_bytes = 1 << 20, .budget_bytes = 1 << 30};
+  return {.step = step,
+          .total_steps = 40,
+          .epoch = 0.5,
+          .loss = 1.25,
+          .accuracy = 0.5,
+          .samples_per_second = 1000,
+          .tokens_per_second = 0,
+          .learning_rate = 0.001,
+          .memory_bytes = 1 << 20,
+          .budget_bytes = 1 << 30};
 }
 
 TEST(Progress, PlainLinesComeEveryLogEverySteps) {

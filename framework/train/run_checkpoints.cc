@@ -26,7 +26,8 @@ constexpr const char* kEvaluated = "early_stop.evaluated_step";
 
 EarlyStopState early_stop_state(const checkpoint::Manifest& manifest, const std::string& folder) {
   const auto end = manifest.state.end();
-  const auto best = manifest.state.find(kBestLoss), rounds = manifest.state.find(kRounds), evaluated = manifest.state.find(kEvaluated);
+  const auto best = manifest.state.find(kBestLoss), rounds = manifest.state.find(kRounds),
+             evaluated = manifest.state.find(kEvaluated);
   if (best == end || rounds == end || evaluated == end)
     throw Error(ErrorCode::data, "checkpoint '" + folder + "' has no early-stop state; it is of another format");
   const auto integer = [](const std::string& text) { return int64_t{std::strtoll(text.c_str(), nullptr, 10)}; };
@@ -37,7 +38,11 @@ EarlyStopState early_stop_state(const checkpoint::Manifest& manifest, const std:
 
 RunCheckpoints::RunCheckpoints(CheckpointOptions options, std::string config_yaml, std::string device,
                                const PlannedRun& planned, TrainingRun& run)
-    : options_(std::move(options)), config_yaml_(std::move(config_yaml)), device_(std::move(device)), planned_(planned), run_(run) {}
+    : options_(std::move(options)),
+      config_yaml_(std::move(config_yaml)),
+      device_(std::move(device)),
+      planned_(planned),
+      run_(run) {}
 
 FolderLock::~FolderLock() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -50,7 +55,8 @@ void FolderLock::lock(const std::string& dir) {
   descriptor_ = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   if (errno != EWOULDBLOCK) return;  // a file system without locks: as before there were any
-  throw Error(ErrorCode::io, "checkpoint.dir '" + dir + "' is in use by another run; wait for it or name another folder");
+  throw Error(ErrorCode::io,
+              "checkpoint.dir '" + dir + "' is in use by another run; wait for it or name another folder");
 }
 
 void RunCheckpoints::lock_folder() {
@@ -62,7 +68,8 @@ void RunCheckpoints::refuse_used_folder() const {
   const auto folders = checkpoint::list_checkpoints(options_.dir);
   if (folders.empty()) return;
   throw Error(ErrorCode::config, "checkpoint.dir '" + options_.dir + "' holds checkpoints of an earlier run ('" +
-                                     folders.back() + "'); go on with --resume, start anew with --restart, or name another folder");
+                                     folders.back() +
+                                     "'); go on with --resume, start anew with --restart, or name another folder");
 }
 
 void RunCheckpoints::remove_earlier() const {

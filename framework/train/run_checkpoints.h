@@ -9,7 +9,7 @@
 namespace tidemark::train {
 
 struct CheckpointOptions {
-  std::string dir;     // empty: no checkpoints
+  std::string dir;      // empty: no checkpoints
   int64_t every = 200;  // steps
   int64_t keep = 3;
 };
@@ -43,8 +43,8 @@ class RunCheckpoints {
   // Removes the checkpoints of an earlier run.
   void remove_earlier() const;
 
-  // Loads the newest whole one into the run's tensors, sampler and counters, straight into the arena. What cannot be kept
-  // (other thread count, other kernels, ...) is logged line by line. False if the folder holds none.
+  // Loads the newest whole one into the run's tensors, sampler and counters, straight into the arena. What cannot be
+  // kept (other thread count, other kernels, ...) is logged line by line. False if the folder holds none.
   bool resume();
 
   // Saves if a multiple of `every` steps is done, or if none was saved yet.

@@ -37,7 +37,8 @@ void declare_unused(Counters& c) {
   c.counter("tidemark_recomputed_ops_total", "Instructions run again to save memory.");
   c.counter("tidemark_recompute_seconds_total", "Time spent in them.");
   c.counters("tidemark_batch_changes_total", "Changes of the micro-batch.", "direction", {"up", "down"});
-  c.counters("tidemark_comm_bytes_total", "Bytes moved between ranks.", "op", {"all_reduce", "reduce_scatter", "all_gather"});
+  c.counters("tidemark_comm_bytes_total", "Bytes moved between ranks.", "op",
+             {"all_reduce", "reduce_scatter", "all_gather"});
 }
 
 }  // namespace
@@ -48,14 +49,16 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
       device_(device),
       allocated_(c.gauges("tidemark_memory_allocated_bytes", "Live bytes by purpose.", "category", category_names())),
       reserved_(c.gauge("tidemark_memory_reserved_bytes", "Bytes that the process holds on the device.")),
-      allocated_peak_(c.gauge("tidemark_memory_allocated_peak_bytes", "Highest live bytes of the plan's instructions.")),
+      allocated_peak_(
+          c.gauge("tidemark_memory_allocated_peak_bytes", "Highest live bytes of the plan's instructions.")),
       reserved_peak_(c.gauge("tidemark_memory_reserved_peak_bytes", "Highest reserved bytes so far.")),
       step_floor_(c.gauge("tidemark_memory_step_floor_bytes", "Live bytes between two steps.")),
       largest_free_(c.gauge("tidemark_largest_free_block_bytes", "Largest free range of the arena between two steps.")),
       device_total_(c.gauge("tidemark_device_memory_total_bytes", "Size of the device.")),
       device_free_(c.gauge("tidemark_device_memory_free_bytes", "Bytes that nobody uses.")),
       foreign_(c.gauge("tidemark_device_memory_foreign_bytes", "Held by other processes.")),
-      unattributed_(c.gauge("tidemark_device_memory_unattributed_bytes", "Total less everything else that is measured.")),
+      unattributed_(
+          c.gauge("tidemark_device_memory_unattributed_bytes", "Total less everything else that is measured.")),
       loss_(c.gauge("tidemark_train_loss", "Loss of the last step.")),
       learning_rate_(c.gauge("tidemark_learning_rate", "Learning rate of the last step.")),
       alloc_calls_(c.counter("tidemark_device_alloc_calls_total", "Calls that asked the device for memory.")),
@@ -66,11 +69,14 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
   declare_unused(c);
   const compile::Program& program = *run.program;
   c.gauge("tidemark_memory_budget_bytes", "Hard limit on reserved bytes.").set(static_cast<double>(run.budget_bytes));
-  c.gauge("tidemark_arena_planned_peak_bytes", "Planned peak, page rounding included.").set(static_cast<double>(run.planned_peak_bytes));
-  c.gauge("tidemark_arena_lower_bound_bytes", "No layout of this schedule needs less.").set(static_cast<double>(program.lower_bound_bytes));
+  c.gauge("tidemark_arena_planned_peak_bytes", "Planned peak, page rounding included.")
+      .set(static_cast<double>(run.planned_peak_bytes));
+  c.gauge("tidemark_arena_lower_bound_bytes", "No layout of this schedule needs less.")
+      .set(static_cast<double>(program.lower_bound_bytes));
   c.gauge("tidemark_arena_capacity_bytes", "Bytes of the arena.").set(static_cast<double>(program.arena_bytes));
   c.gauge("tidemark_batch_samples", "Samples of a global batch.").set(static_cast<double>(run.batch.global_batch));
-  c.gauge("tidemark_accumulation_steps", "Micro-batches of a step.").set(static_cast<double>(run.batch.accumulation_steps()));
+  c.gauge("tidemark_accumulation_steps", "Micro-batches of a step.")
+      .set(static_cast<double>(run.batch.accumulation_steps()));
   c.histogram("tidemark_plan_duration_seconds", "Wall time of planning.", kPlanBuckets).observe(run.plan_seconds);
   c.info("tidemark_build_info", "What was built.", {{"compiler", __VERSION__}});
   c.info("tidemark_run_info", "The run.", {{"model", program.name}, {"plan", run.plan_digest.substr(0, 16)}});
@@ -95,8 +101,8 @@ RunMetrics::DeviceBytes RunMetrics::read_device() {
     foreign_bytes_ = other_processes_bytes();
     foreign_read_ = now;
   }
-  return {device_.capacity_bytes(), device_.free_bytes(), device_.committed_bytes(), device_.peak_committed_bytes(),
-          foreign_bytes_, device_.alloc_calls()};
+  return {device_.capacity_bytes(),       device_.free_bytes(), device_.committed_bytes(),
+          device_.peak_committed_bytes(), foreign_bytes_,       device_.alloc_calls()};
 }
 
 void RunMetrics::refresh(const runtime::Executor& executor) {

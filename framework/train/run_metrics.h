@@ -1,5 +1,5 @@
-// The figures of a training run, named as Prometheus shows them. Every series exists from the start; what a run does not
-// use stays 0. All byte figures of one scrape come from one group of updates.
+// The figures of a training run, named as Prometheus shows them. Every series exists from the start; what a run does
+// not use stays 0. All byte figures of one scrape come from one group of updates.
 //
 // To add a metric: one line in the constructor, and where it is counted.
 #pragma once

@@ -17,8 +17,8 @@
 namespace tidemark::train {
 
 struct StepResult {
-  double loss = 0;                    // over the targets of the global batch
-  std::optional<double> correct;      // share of right predictions, where the model counts them
+  double loss = 0;                      // over the targets of the global batch
+  std::optional<double> correct;        // share of right predictions, where the model counts them
   std::optional<double> gradient_norm;  // before clipping, where clipping is on
 };
 
@@ -58,7 +58,8 @@ class Trainer {
   std::string parameters_sha256() const;
 
  private:
-  // A body with the addresses that the trainer writes before and reads after it runs; nullptr where it has no such value.
+  // A body with the addresses that the trainer writes before and reads after it runs; nullptr where it has no such
+  // value.
   struct BoundBody {
     size_t index = 0;
     int64_t samples = 0;
@@ -74,14 +75,15 @@ class Trainer {
   const BoundBody& bound(const std::vector<BoundBody>& bodies, int64_t samples) const;
   void load(const BoundBody& body, const data::HostBatch& batch, int64_t first) const;
   void write_step_inputs(const BoundBody& body, int64_t targets) const;
-  void run_micro_batches(const std::vector<BoundBody>& bodies, const data::HostBatch& batch, double& loss, double& correct);
+  void run_micro_batches(const std::vector<BoundBody>& bodies, const data::HostBatch& batch, double& loss,
+                         double& correct);
 
   runtime::Executor& executor_;
   const data::DataInfo& data_;
   const optim::Optimizer& optimizer_;
   const optim::Schedule schedule_;
   const BatchPlan batch_;
-  std::vector<BoundBody> training_;    // step or micro_batch bodies, by size
+  std::vector<BoundBody> training_;  // step or micro_batch bodies, by size
   std::vector<BoundBody> evaluation_;
   std::optional<BoundBody> begin_;
   std::optional<BoundBody> update_;

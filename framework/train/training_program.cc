@@ -59,8 +59,8 @@ class GraphMaker {
   };
 
   Forward forward(models::ModelBuilder& builder, int64_t samples, bool training) {
-    models::ModelRequest request{.data = data_, .batch = samples, .training = training,
-                                 .norm_batch = batch_.norm_batch, .seed = batch_.seed};
+    models::ModelRequest request{
+        .data = data_, .batch = samples, .training = training, .norm_batch = batch_.norm_batch, .seed = batch_.seed};
     for (const data::InputField& field : data_.fields)
       request.inputs.push_back(
           builder.external(input_name(field), batch_type(field, samples), Category::input, Scope::micro_batch));
@@ -72,8 +72,7 @@ class GraphMaker {
     builder.result(result.outputs.loss);
     if (result.outputs.correct) builder.result(*result.outputs.correct);
     for (const Value& value : builder.graph().values())
-      if (value.category == Category::weights && value.external())
-        result.parameters.push_back(value.id);
+      if (value.category == Category::weights && value.external()) result.parameters.push_back(value.id);
     out_.initializers.insert(builder.initializers().begin(), builder.initializers().end());
     return result;
   }

@@ -25,16 +25,17 @@ namespace tidemark::train {
 
 struct BatchPlan {
   int64_t global_batch = 1;
-  int64_t micro_batch = 1;        // <= global_batch
-  int64_t train_samples = 1;      // of an epoch; its last global batch may be smaller
-  int64_t eval_samples = 0;       // 0: no evaluation body
+  int64_t micro_batch = 1;    // <= global_batch
+  int64_t train_samples = 1;  // of an epoch; its last global batch may be smaller
+  int64_t eval_samples = 0;   // 0: no evaluation body
   int64_t norm_batch = 0;
-  double clip_norm = 0.0;         // 0: no clipping
+  double clip_norm = 0.0;  // 0: no clipping
   uint64_t seed = 1;
 
   int64_t accumulation_steps() const { return (global_batch + micro_batch - 1) / micro_batch; }
   bool accumulates() const { return accumulation_steps() > 1 || clip_norm > 0.0; }
-  // The sizes of the micro-batches of a global batch of `samples`, in order: micro_batch as long as it lasts, then the rest.
+  // The sizes of the micro-batches of a global batch of `samples`, in order: micro_batch as long as it lasts, then the
+  // rest.
   std::vector<int64_t> micro_batches(int64_t samples) const;
 };
 
@@ -43,7 +44,7 @@ inline constexpr const char* kSampleIds = "input/sample_ids";
 inline constexpr const char* kStepState = "step/state";
 inline constexpr const char* kLossWeight = "step/loss_weight";
 inline constexpr const char* kHyper = "step/hyper";
-std::string input_name(const data::InputField& field);         // "input/images"
+std::string input_name(const data::InputField& field);          // "input/images"
 std::string body_name(std::string_view what, int64_t samples);  // "micro_batch[32]"
 
 struct TrainingGraphs {
@@ -51,8 +52,8 @@ struct TrainingGraphs {
   std::map<std::string, models::Initializer> initializers;  // of weights and statistics; optimizer state starts at 0
 };
 
-// Results of step and micro_batch bodies: loss, then "correct" where the model has it; of update with clipping: the norm.
-// Throws Error(config) if the model cannot be built.
+// Results of step and micro_batch bodies: loss, then "correct" where the model has it; of update with clipping: the
+// norm. Throws Error(config) if the model cannot be built.
 TrainingGraphs build_training_graphs(const models::Model& model, const data::DataInfo& data,
                                      const optim::Optimizer& optimizer, const BatchPlan& batch, const OpTable& ops);
 

@@ -32,7 +32,8 @@ class TrainingProgramTest : public ::testing::Test {
 
   const ops::OpSet ops_ = ops::all_ops();
   const data::DataInfo data_{.fields = {{"images", {DType::f32, Shape{28, 28, 1}}}, {"labels", {DType::i32, Shape{}}}},
-                             .classes = 10, .kind = "fashion_mnist"};
+                             .classes = 10,
+                             .kind = "fashion_mnist"};
   const std::unique_ptr<optim::Optimizer> optimizer_ = optim::make_optimizer("adamw", {});
   TrainingGraphs graphs_;
 };

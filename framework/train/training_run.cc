@@ -32,14 +32,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug)
-    : planned_(planned),
-      device_(device),
-      arena_(device, planned.program->arena_bytes, {.growth = growth}) {
+    : planned_(planned), device_(device), arena_(device, planned.program->arena_bytes, {.growth = growth}) {
   // The debugger fills the whole arena before a body runs.
   arena_.ensure(growth && !debug ? planned.program->run_segment_bytes : planned.program->arena_bytes);
   if (debug) debugger_ = std::make_unique<runtime::MemoryDebugger>(*planned.program, arena_.data());
   executor_ = std::make_unique<runtime::Executor>(*planned.program, arena_.data(), debugger_.get());
-  trainer_ = std::make_unique<Trainer>(*executor_, planned.dataset->info(), *planned.optimizer, planned.schedule, planned.batch);
+  trainer_ = std::make_unique<Trainer>(*executor_, planned.dataset->info(), *planned.optimizer, planned.schedule,
+                                       planned.batch);
 }
 
 TrainingRun::~TrainingRun() = default;
@@ -70,16 +69,17 @@ void TrainingRun::one_step(data::Loader& loader, const RunOptions& options, RunR
   if (options.after_step) options.after_step(result, seconds, batch);
   if (options.progress == nullptr) return;
   const auto begin_of_epoch = static_cast<double>(batch.end.offset) / static_cast<double>(planned_.batch.train_samples);
-  options.progress->step({.step = trainer_->steps_done(),
-                          .total_steps = planned_.total_steps,
-                          .epoch = static_cast<double>(batch.end.epoch) + begin_of_epoch,
-                          .loss = result.loss,
-                          .accuracy = result.correct,
-                          .samples_per_second = static_cast<double>(batch.samples) / seconds,
-                          .tokens_per_second = planned_.targets_per_sample > 1 ? static_cast<double>(batch.targets) / seconds : 0,
-                          .learning_rate = planned_.schedule.at(trainer_->steps_done() - 1),
-                          .memory_bytes = device_.committed_bytes(),
-                          .budget_bytes = planned_.budget_bytes});
+  options.progress->step(
+      {.step = trainer_->steps_done(),
+       .total_steps = planned_.total_steps,
+       .epoch = static_cast<double>(batch.end.epoch) + begin_of_epoch,
+       .loss = result.loss,
+       .accuracy = result.correct,
+       .samples_per_second = static_cast<double>(batch.samples) / seconds,
+       .tokens_per_second = planned_.targets_per_sample > 1 ? static_cast<double>(batch.targets) / seconds : 0,
+       .learning_rate = planned_.schedule.at(trainer_->steps_done() - 1),
+       .memory_bytes = device_.committed_bytes(),
+       .budget_bytes = planned_.budget_bytes});
 }
 
 bool TrainingRun::evaluation_is_due(int64_t every) const {
@@ -97,8 +97,10 @@ void TrainingRun::ensure_bodies(bool evaluation) {
 
 bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
   ensure_bodies(true);
-  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.micro_batch, .seed = planned_.batch.seed,
-                                          .shuffle = false, .split = data::Split::eval});
+  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.micro_batch,
+                                          .seed = planned_.batch.seed,
+                                          .shuffle = false,
+                                          .split = data::Split::eval});
   report.eval = trainer_->evaluate(loader, planned_.batch.eval_samples);
   if (!std::isfinite(report.eval->loss)) refuse_not_a_number("loss of the evaluation after step", report.eval->loss);
   if (options.progress != nullptr) {
@@ -131,7 +133,8 @@ RunReport TrainingRun::run(const RunOptions& options) {
       static_cast<size_t>(std::clamp<int64_t>(planned_.total_steps - report.first_step, 0, kReservedSteps));
   report.losses.reserve(to_do);  // nothing is allocated in the loop
   report.step_seconds.reserve(to_do);
-  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.global_batch, .seed = planned_.batch.seed}, position_);
+  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.global_batch, .seed = planned_.batch.seed},
+                      position_);
   ensure_bodies(false);
   int64_t calls_at_warmup = device_.alloc_calls();
   const auto asked_to_stop = [&] { return options.stop != nullptr && options.stop->load(std::memory_order_relaxed); };

@@ -19,8 +19,8 @@ namespace tidemark::train {
 
 // What happened, for people and for --json.
 struct RunReport {
-  int64_t first_step = 0;  // > 0 after a resume
-  int64_t steps = 0;       // done in all
+  int64_t first_step = 0;      // > 0 after a resume
+  int64_t steps = 0;           // done in all
   std::vector<double> losses;  // of the steps of this process
   std::vector<double> step_seconds;
   std::optional<EvalResult> eval;  // the last one
@@ -28,32 +28,34 @@ struct RunReport {
   int64_t targets = 0;
   int64_t measured_peak_bytes = 0;
   int64_t alloc_calls_after_warmup = 0;
-  bool stopped_early = false;      // no better evaluation for early_stop rounds
-  bool interrupted = false;        // asked to stop
+  bool stopped_early = false;  // no better evaluation for early_stop rounds
+  bool interrupted = false;    // asked to stop
 };
 
 // What early stopping carries from evaluation to evaluation.
 struct EarlyStopState {
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t rounds_without_better = 0;
-  int64_t evaluated_step = 0;  // steps that were done at the last evaluation; one that is due and was not made comes first
+  int64_t evaluated_step =
+      0;  // steps that were done at the last evaluation; one that is due and was not made comes first
 };
 
 struct RunOptions {
-  int64_t eval_every = 0;   // steps; 0: at the end of every epoch
-  int64_t early_stop = 0;   // evaluations without a lower loss; 0: off
+  int64_t eval_every = 0;  // steps; 0: at the end of every epoch
+  int64_t early_stop = 0;  // evaluations without a lower loss; 0: off
   Progress* progress = nullptr;
   const std::atomic<bool>* stop = nullptr;  // set by a signal handler: end after the step in hand
-  // Called on the training thread: after a step, and after the evaluation that may follow it (checkpoints: position() is
-  // then where the next batch begins).
+  // Called on the training thread: after a step, and after the evaluation that may follow it (checkpoints: position()
+  // is then where the next batch begins).
   std::function<void(const StepResult&, double seconds, const data::HostBatch& batch)> after_step;
   std::function<void()> at_step_boundary;
 };
 
 class TrainingRun {
  public:
-  // Takes the planned bytes from the device; with growth, those of the run segment now and a body's before it first runs.
-  // debug: memory.debug, for a program compiled with guards. Throws Error(out_of_memory) if the device refuses them. Both references must outlive the run.
+  // Takes the planned bytes from the device; with growth, those of the run segment now and a body's before it first
+  // runs. debug: memory.debug, for a program compiled with guards. Throws Error(out_of_memory) if the device refuses
+  // them. Both references must outlive the run.
   TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug);
   ~TrainingRun();
 
@@ -68,9 +70,9 @@ class TrainingRun {
   void set_early_stop(EarlyStopState state) { early_stop_ = state; }
   const EarlyStopState& early_stop() const { return early_stop_; }
 
-  // Trains until total_steps, an early stop, or a request to stop. After a resume, an evaluation that was due and not made
-  // comes first, and a run that had stopped early stops again. Throws Error(data) naming step and tensor if the loss is no
-  // number.
+  // Trains until total_steps, an early stop, or a request to stop. After a resume, an evaluation that was due and not
+  // made comes first, and a run that had stopped early stops again. Throws Error(data) naming step and tensor if the
+  // loss is no number.
   RunReport run(const RunOptions& options);
 
  private:

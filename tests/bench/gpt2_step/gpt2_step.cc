@@ -43,8 +43,8 @@ struct Options {
 class SizeFields : public config::Fields {
  public:
   explicit SizeFields(const Options& o)
-      : sizes_{{"layers", o.layers}, {"heads", o.heads}, {"width", o.width}, {"context", o.context},
-               {"positions", o.positions}, {"vocabulary", o.vocabulary}} {}
+      : sizes_{{"layers", o.layers},   {"heads", o.heads},         {"width", o.width},
+               {"context", o.context}, {"positions", o.positions}, {"vocabulary", o.vocabulary}} {}
   void integer(std::string_view key, int64_t& target, std::string_view, config::IntegerRange) override {
     target = sizes_.at(std::string(key));
   }
@@ -63,7 +63,8 @@ class SizeFields : public config::Fields {
 data::HostBatch read_batch(const Options& o) {
   const auto bytes = static_cast<size_t>(o.batch * o.context * 4);
   const std::string file = read_file(o.tokens);
-  if (file.size() != 2 * bytes) throw Error(ErrorCode::data, "'" + o.tokens + "' does not hold two times [batch, context] i32");
+  if (file.size() != 2 * bytes)
+    throw Error(ErrorCode::data, "'" + o.tokens + "' does not hold two times [batch, context] i32");
   data::HostBatch batch;
   batch.samples = o.batch;
   batch.targets = o.batch * o.context;
@@ -74,17 +75,22 @@ data::HostBatch read_batch(const Options& o) {
   return batch;
 }
 
-// A program on its own arena. `keep_gradients`: the accumulating form, whose gradients are still there after the backward pass.
+// A program on its own arena. `keep_gradients`: the accumulating form, whose gradients are still there after the
+// backward pass.
 class Side {
  public:
   Side(const Options& o, bool keep_gradients)
       : batch_(read_batch(o)),
         data_{.fields = {{"tokens", {DType::i32, Shape{o.context}}}, {"targets", {DType::i32, Shape{o.context}}}},
-              .classes = o.vocabulary, .kind = "text"},
+              .classes = o.vocabulary,
+              .kind = "text"},
         optimizer_(optim::make_optimizer("adamw", {.beta2 = 0.95})) {
     SizeFields sizes(o);
     model_.fields(sizes);
-    plan_ = {.global_batch = o.batch, .micro_batch = o.batch, .train_samples = o.batch, .clip_norm = keep_gradients ? 1e30 : 0.0};
+    plan_ = {.global_batch = o.batch,
+             .micro_batch = o.batch,
+             .train_samples = o.batch,
+             .clip_norm = keep_gradients ? 1e30 : 0.0};
     train::TrainingGraphs graphs = train::build_training_graphs(model_, data_, *optimizer_, plan_, ops_.table());
     compile::CompileOptions options{.name = "gpt2", .threads = o.threads};
     program_ = compile::compile(std::move(graphs.bodies), ops_, options);
@@ -98,7 +104,8 @@ class Side {
   json step() {
     const auto begin = std::chrono::steady_clock::now();
     const train::StepResult result = trainer_->step(batch_);
-    return {{"loss", result.loss}, {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()}};
+    return {{"loss", result.loss},
+            {"seconds", std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()}};
   }
 
   // On an executor of its own: the timed steps run without an observer.
@@ -114,8 +121,10 @@ class Side {
   }
 
   json memory() const {
-    return {{"planned_peak_bytes", device_.round_up(program_.arena_bytes)}, {"arena_bytes", program_.arena_bytes},
-            {"lower_bound_bytes", program_.lower_bound_bytes}, {"measured_bytes", device_.measured_bytes()}};
+    return {{"planned_peak_bytes", device_.round_up(program_.arena_bytes)},
+            {"arena_bytes", program_.arena_bytes},
+            {"lower_bound_bytes", program_.lower_bound_bytes},
+            {"measured_bytes", device_.measured_bytes()}};
   }
 
   json save(const std::string& path, Category category, Scope scope) const {
