@@ -17,7 +17,8 @@ constexpr int32_t kLongTrace = 600;  // steps; above, several moves are made at 
 constexpr double kDescent = 0.9;
 constexpr double kGentlest = 0.995;
 // Even without time for improvement, a plan that fits is looked for with so many flips.
-constexpr int64_t kLeastFlips = 60'000;
+constexpr int64_t kLeastFlips = 50'000;
+constexpr int64_t kLeastFlipsPerStep = 40;
 // A second way is given up at so many times the cost of the first: pruning does not save more.
 constexpr double kHopelessCost = 3;
 // Random flips find nothing in long traces.
@@ -160,12 +161,13 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
   best_ = {{}, 0, std::numeric_limits<double>::infinity(), false};
   keep_if_better();
   if (!best_.fits) {
-    const int64_t half = std::max(work_limit_, kLeastFlips) / 2;
+    const int64_t least = kLeastFlips + kLeastFlipsPerStep * problem_.step_count;
+    const int64_t half = std::max(work_limit_, least) / 2;
     greedy(true, {}, half);
     const int64_t taken = state_.flips() - first;
     greedy(false, {}, best_.fits ? std::min(half, taken + kLeastFlips / 20) : half);
     if (!start.empty()) greedy(true, start, half);
-    if (!best_.fits) descend(budget_bytes, std::max(work_limit_, kLeastFlips));
+    if (!best_.fits) descend(budget_bytes, std::max(work_limit_, least));
     if (best_.fits && overhead_percent() > kCostly) start_again(first + improvement_flips() / 2);
     if (best_.fits) {
       state_.assign(best_.runs);
