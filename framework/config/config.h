@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/config/fields.h"
 #include "framework/data/dataset.h"
+#include "framework/fields/fields.h"
 #include "framework/models/model.h"
 
 namespace tidemark::config {

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "framework/config/fields.h"
+#include "framework/fields/fields.h"
 
 namespace tidemark::config {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/fields.h"
 #include "framework/config/problems.h"
 #include "framework/config/yaml_tree.h"
+#include "framework/fields/fields.h"
 
 namespace tidemark::config {
 

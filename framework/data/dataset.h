@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/config/fields.h"
+#include "framework/fields/fields.h"
 #include "graph/types.h"
 
 namespace tidemark::data {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/config/fields.h"
 #include "framework/data/dataset.h"
+#include "framework/fields/fields.h"
 #include "graph/builder.h"
 
 namespace tidemark::models {

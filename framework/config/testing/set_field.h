@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "framework/config/fields.h"
+#include "framework/fields/fields.h"
 
 namespace tidemark::config {
 
