@@ -42,4 +42,8 @@ class LinearProgram {
 // work_limit: terms looked at. `enough`: stops when the bound is not below this.
 double dual_bound(const LinearProgram& program, int64_t work_limit, double enough);
 
+// The same for variables that are 0 or 1, by branch and bound: never below what dual_bound() finds with half the work,
+// and never above `enough`.
+double integer_bound(const LinearProgram& program, int64_t work_limit, double enough);
+
 }  // namespace tidemark::memory::recompute
