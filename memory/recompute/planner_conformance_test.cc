@@ -157,6 +157,24 @@ TEST_P(RecomputeConformance, RefusalNamesTheLeastBudgetAndItsStep) {
   }
 }
 
+TEST_P(RecomputeConformance, EndsWhereHardlyAnythingMayRepeat) {
+  for (int no_repeat_percent : {60, 90, 100})
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      RandomStepTraceOptions kind;
+      kind.seed = seed;
+      kind.steps = 30;
+      kind.no_repeat_percent = no_repeat_percent;
+      kind.workspace_percent = 30;
+      const StepTrace trace = random_step_trace(kind);
+      for (double share : {0.95, 0.8, 0.5}) {
+        SCOPED_TRACE(describe(kind, share));
+        const RecomputePlan plan =
+            planner_->best_effort(trace, share_of(plain_peak(trace).bytes, share), small_effort());
+        EXPECT_EQ(find_plan_fault(trace, plan), "");
+      }
+    }
+}
+
 TEST_P(RecomputeConformance, BadTracesAreRefused) {
   StepTrace trace = random_step_trace({1, 6});
   trace.steps[2].cost = -1;

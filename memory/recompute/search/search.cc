@@ -27,6 +27,8 @@ constexpr double kUphillWander = 0.3;
 // Overhead in percent from which more is tried: there is more to gain.
 constexpr double kCostly = 2;
 constexpr double kVeryCostly = 8;
+// An attempt without a flip must not go on for ever.
+constexpr int kMostAttempts = 400;
 constexpr double kRestartNoise = 0.6;
 // A flip takes longer where there are more reads than this.
 constexpr double kCheapReads = 500;
@@ -81,7 +83,7 @@ int64_t Search::idle_flips() const {
 // Other places to start from: a descent, and where much is at stake noisy repairs of the plain order.
 void Search::start_again(int64_t last_flip) {
   descend(state_.budget_bytes(), work_limit_ / 4);
-  while (overhead_percent() > kVeryCostly && state_.flips() < last_flip)
+  for (int i = 0; i < kMostAttempts && overhead_percent() > kVeryCostly && state_.flips() < last_flip; ++i)
     greedy(random_.unit() < 0.5, {}, work_limit_ / 4, kRestartNoise * random_.unit());
 }
 
@@ -92,7 +94,7 @@ bool Search::descend(double budget_bytes, int64_t flip_limit) {
   double budget = *std::max_element(state_.stage_bytes().begin(), state_.stage_bytes().end());
   double ratio = kDescent;
   std::vector<Run> runs;
-  while (state_.flips() - first < flip_limit) {
+  for (int i = 0; i < kMostAttempts && state_.flips() - first < flip_limit; ++i) {
     const double next = std::max(budget_bytes, std::floor(budget * ratio));
     state_.set_budget(next);
     RepairMode mode;
@@ -125,7 +127,7 @@ bool Search::descend(double budget_bytes, int64_t flip_limit) {
 // gain by itself.
 bool Search::wander(int64_t flip_limit) {
   state_.forget_journal();
-  for (const int64_t first = state_.flips(); !state_.fits() && state_.flips() - first < flip_limit;) {
+  for (int64_t i = 0; i < flip_limit && !state_.fits(); ++i) {
     const auto stage = static_cast<int32_t>(1 + random_.below(problem_.step_count - 1));
     const std::vector<int32_t>& extra = state_.extra_steps(stage);
     const bool take_out = !extra.empty() && random_.unit() < 0.5;
