@@ -7,14 +7,16 @@ void TrainSection::fields(Fields& f) {
   f.integer("steps", steps, "Optimizer steps of the run; 0: as many as `epochs` takes.",
             {.min = 0, .max = 1'000'000'000});
   f.integer("epochs", epochs, "Passes over the training data, where steps is 0.", {.min = 1, .max = 1'000'000});
-  f.choice("optimizer", optimizer, "Update rule.", {"sgd", "adamw"});
+  f.choice("optimizer", optimizer, "Update rule.", optimizers_);
   f.real("lr", lr, "Learning rate, after the warm-up.", {.min = 0, .min_open = true});
   f.choice("schedule", schedule, "How the learning rate falls after the warm-up.", {"constant", "cosine", "linear"});
   f.integer("warmup_steps", warmup_steps, "Steps in which the learning rate rises from 0 to lr.", {.min = 0});
   f.real("min_lr", min_lr, "Learning rate at the end of a falling schedule.", {.min = 0});
   f.real("momentum", momentum, "Momentum of sgd; 0: none.", {.min = 0, .max = 1, .max_open = true});
   f.boolean("nesterov", nesterov, "Nesterov's form of sgd's momentum.");
-  f.real("weight_decay", weight_decay, "Weight decay: L2 for sgd, decoupled for adamw.", {.min = 0});
+  f.real("weight_decay", weight_decay,
+         "Weight decay of matrices and filters, not of biases and scales: L2 for sgd, decoupled for adamw.",
+         {.min = 0});
   f.real("beta1", beta1, "Decay of adamw's first moment.", {.min = 0, .max = 1, .max_open = true});
   f.real("beta2", beta2, "Decay of adamw's second moment.", {.min = 0, .max = 1, .max_open = true});
   f.real("eps", eps, "Added to the root of adamw's second moment.", {.min = 0, .min_open = true});
@@ -23,13 +25,14 @@ void TrainSection::fields(Fields& f) {
   f.integer("seed", seed, "Of initial weights, sample order and dropout.", {.min = 0});
   f.integer("threads", threads, "CPU threads; 0: one per core.", {.min = 0, .max = 1024});
   f.integer("eval_every", eval_every, "Steps between evaluations; 0: at the end of every epoch.", {.min = 0});
-  f.integer("eval_samples", eval_samples, "Samples of an evaluation; 0: all.", {.min = 0});
+  f.integer("eval_samples", eval_samples, "Samples of an evaluation, in whole micro-batches; 0: all.", {.min = 0});
   f.integer("log_every", log_every, "Steps between progress lines.", {.min = 1});
   f.integer("early_stop", early_stop, "Ends the run after so many evaluations without a lower loss; 0: never.",
             {.min = 0});
 }
 
-MemorySection::MemorySection(std::vector<std::string> planners) : planners_(std::move(planners)) {
+MemorySection::MemorySection(std::vector<std::string> planners, std::vector<std::string> recompute_planners)
+    : planners_(std::move(planners)), recompute_planners_(std::move(recompute_planners)) {
   if (!planners_.empty()) planner = planners_.front();
 }
 
@@ -39,14 +42,16 @@ void MemorySection::fields(Fields& f) {
   f.integer("norm_batch", norm_batch,
             "Samples of one batch-norm group, part of the experiment; 0: 32 or the global batch, the smaller.",
             {.min = 0});
+  std::vector<std::string> recompute_choices{"auto"};
+  recompute_choices.insert(recompute_choices.end(), recompute_planners_.begin(), recompute_planners_.end());
   f.choice("recompute", recompute,
            "Planner that computes activations again where the budget has no room to keep them; auto is search.",
-           {"auto", "none", "search", "chain", "segment_sqrt", "dtr"});
+           recompute_choices);
   f.text("cost_file", cost_file,
          "Measured costs of instructions, which recomputation weighs; empty: costs.json in the user's cache folder.");
   f.choice("planner", planner, "Offset planner of the arena.", planners_);
-  f.boolean("growth", growth, "Maps arena pages when they are first needed instead of all at the start.");
-  f.byte_limit("headroom", headroom, "Device memory to leave free where no budget is given.");
+  f.boolean("growth", growth, "Takes pages when a body first needs them instead of all at the start.");
+  f.byte_limit("headroom", headroom, "What to leave of the device's memory where no budget is given.");
   f.boolean("debug", debug, "Fills dead ranges with NaN and puts guard bytes between buffers; slow.");
 }
 

@@ -17,6 +17,8 @@
 namespace tidemark::config {
 
 struct TrainSection : Section {
+  explicit TrainSection(std::vector<std::string> optimizers = {}) : optimizers_(std::move(optimizers)) {}
+
   int64_t global_batch = 64;  // samples of one step
   int64_t steps = 0;          // 0: `epochs` counts
   int64_t epochs = 1;
@@ -41,10 +43,13 @@ struct TrainSection : Section {
   int64_t early_stop = 0;    // evaluations without a lower loss; 0: off
 
   void fields(Fields& f) override;
+
+ private:
+  std::vector<std::string> optimizers_;
 };
 
 struct MemorySection : Section {
-  explicit MemorySection(std::vector<std::string> planners = {});
+  explicit MemorySection(std::vector<std::string> planners = {}, std::vector<std::string> recompute_planners = {});
 
   std::string budget;       // ByteLimit as text; empty: what the device has
   int64_t micro_batch = 0;  // samples; load_config puts global_batch for 0
@@ -60,6 +65,7 @@ struct MemorySection : Section {
 
  private:
   std::vector<std::string> planners_;
+  std::vector<std::string> recompute_planners_;
 };
 
 struct MetricsSection : Section {
@@ -87,7 +93,9 @@ struct TopSection : Section {
 struct Lists {
   std::vector<std::unique_ptr<models::Model>> models;
   std::vector<std::unique_ptr<data::DataKind>> data_kinds;
-  std::vector<std::string> planners;  // the recommended one first
+  std::vector<std::string> planners;  // of offsets, the recommended one first
+  std::vector<std::string> recompute_planners;
+  std::vector<std::string> optimizers;
 };
 
 struct Config {

@@ -25,7 +25,8 @@ class ConfigLoader {
  public:
   ConfigLoader(YamlNode root, std::string folder, Lists lists, Problems& problems)
       : root_(std::move(root)), folder_(std::move(folder)), lists_(std::move(lists)), problems_(problems) {
-    config_.memory = MemorySection(lists_.planners);
+    config_.train = TrainSection(lists_.optimizers);
+    config_.memory = MemorySection(lists_.planners, lists_.recompute_planners);
   }
 
   void run() {

@@ -89,7 +89,7 @@ TEST(LoadConfig, AllProblemsOfOneFileComeInOneErrorInFileOrder) {
                           "c.yaml:4:3: key 'train.globl_batch' is unknown; nearest is 'train.global_batch'",
                           "c.yaml:5:7: key 'train.lr' must be a number, above 0, is 'fast'",
                           "c.yaml:6:10: key 'train.steps' must be an integer, from 0 to 1000000000, is '1.5'",
-                          "c.yaml:7:14: key 'train.optimizer' must be one of sgd, adamw, is 'adam'; nearest is 'adamw'",
+                          "c.yaml:7:14: key 'train.optimizer' must be one of adamw, sgd, is 'adam'; nearest is 'adamw'",
                           HasSubstr("c.yaml:8:18: key 'memory.budget' is wrong: size '4GB' has the unknown unit 'GB'"),
                           "c.yaml:8:23: key 'memory.budget' is given twice; first in line 8",
                           "c.yaml:8:41: key 'memory.debug' must be true or false, is '1'",

@@ -98,7 +98,8 @@ std::string reference_yaml(Lists lists) {
   append_kinds("model", lists.models, out);
   append_kinds("data", lists.data_kinds, out);
   Config defaults;
-  defaults.memory = MemorySection(lists.planners);
+  defaults.train = TrainSection(lists.optimizers);
+  defaults.memory = MemorySection(lists.planners, lists.recompute_planners);
   for (const auto& [name, section] : fixed_sections(defaults)) {
     out += "\n" + (name.empty() ? "" : name + ":\n");
     append_reference(list_fields(*section), name.empty() ? "" : "  ", out);

@@ -53,7 +53,7 @@ TEST(PrintConfig, ReferenceLoadsAndHoldsTheDefaults) {
   EXPECT_THAT(
       reference,
       HasSubstr("  # With kind: norm\n  # stages: [2, 2]  # Blocks of each stage. (list of integers, 1 or more)\n"));
-  EXPECT_THAT(reference, HasSubstr("  optimizer: adamw    # Update rule. (one of sgd, adamw)\n"));
+  EXPECT_THAT(reference, HasSubstr("  optimizer: adamw    # Update rule. (one of adamw, sgd)\n"));
 }
 
 }  // namespace

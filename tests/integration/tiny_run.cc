@@ -1,17 +1,13 @@
 #include "tests/integration/tiny_run.h"
 
 #include "device/device.h"
+#include "framework/cli/lists.h"
 #include "framework/config/print.h"
-#include "memory/arena/offset_planner.h"
 #include "ops/all_ops.h"
 
 namespace tidemark::tests {
 
-config::Lists all_lists() {
-  config::Lists lists{models::all_models(), data::all_data_kinds(), {}};
-  for (const auto& planner : memory::all_offset_planners()) lists.planners.emplace_back(planner->name());
-  return lists;
-}
+config::Lists all_lists() { return cli::all_lists(); }
 
 TinyRun::TinyRun(const std::string& config_file, const std::vector<std::string>& overrides)
     : config_(config::load_config(config_file, overrides, all_lists())),

@@ -78,6 +78,8 @@ Lists fake_lists() {
   lists.data_kinds.push_back(std::make_unique<NoiseData>());
   lists.data_kinds.push_back(std::make_unique<FileData>());
   lists.planners = {"best", "quick"};
+  lists.recompute_planners = {"search", "none"};
+  lists.optimizers = {"adamw", "sgd"};
   return lists;
 }
 
