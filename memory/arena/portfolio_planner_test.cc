@@ -130,14 +130,17 @@ Buffer aligned(int64_t id, Interval life, int64_t bytes, int64_t alignment, std:
 
 // Where bytes are rounded to a unit or shared, an exhausted search proves nothing, but it must not be run again either.
 TEST(PortfolioPlanner, AnExhaustedSearchIsNotRepeated) {
-  Trace small{"alias and alignment", {aligned(0, {0, 2}, 1, 64), aligned(1, {0, 2}, 1, 64), aligned(2, {0, 2}, 1, 1, 7),
-                                      aligned(3, {1, 3}, 3, 1, 7), aligned(4, {0, 3}, 1, 64)}};
+  Trace small{"alias and alignment",
+              {aligned(0, {0, 2}, 1, 64), aligned(1, {0, 2}, 1, 64), aligned(2, {0, 2}, 1, 1, 7),
+               aligned(3, {1, 3}, 3, 1, 7), aligned(4, {0, 3}, 1, 64)}};
   const OffsetPlan plan = PortfolioPlanner().minimize(small, {});
   EXPECT_EQ(find_plan_fault(small, plan), "");
   EXPECT_LT(plan.work, 2'000'000);
 
   Trace larger{"twelve and one", {}};
-  for (int64_t i = 0; i < 12; ++i) larger.buffers.push_back(aligned(i, {0, 2}, 1, i % 2 == 0 ? 1 : 64, i < 2 ? std::optional<int64_t>(7) : std::nullopt));
+  for (int64_t i = 0; i < 12; ++i)
+    larger.buffers.push_back(
+        aligned(i, {0, 2}, 1, i % 2 == 0 ? 1 : 64, i < 2 ? std::optional<int64_t>(7) : std::nullopt));
   larger.buffers.push_back(aligned(12, {1, 3}, 3, 1, 7));
   EXPECT_EQ(find_plan_fault(larger, PortfolioPlanner().minimize(larger, {.work_limit = 200'000})), "");
 }
