@@ -6,11 +6,15 @@ The last line, exit=N, is Bazel's own status, which becomes this program's.
 """
 import re
 import sys
+import time
 
 STEP = re.compile(r"^\[([\d,]+) / ([\d,]+)\]")
 CHATTER = re.compile(
     r"^(Loading:|Analyzing:|INFO:|DEBUG:|    currently |Starting local Bazel|Target .* up-to-date:|  bazel-bin/|\s*$|\$ )")
 WAITING = re.compile(r"^Another command .* is running")
+
+
+QUIET_SECONDS = 20  # without a terminal: a line so often, so that a long build does not look like a hang
 
 
 class Progress:
@@ -20,12 +24,17 @@ class Progress:
         self.what = what
         self.stream = stream
         self.shown = False
+        self.told = time.monotonic()
 
     def show(self, text):
         if self.stream.isatty():
             self.stream.write("\r\x1b[K%s: %s" % (self.what, text))
             self.stream.flush()
             self.shown = True
+        elif time.monotonic() - self.told >= QUIET_SECONDS:
+            self.told = time.monotonic()
+            self.stream.write("%s: building, %s\n" % (self.what, text))
+            self.stream.flush()
 
     def clear(self):
         if self.shown:

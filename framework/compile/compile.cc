@@ -59,7 +59,8 @@ class BodyCompiler {
       const auto i = static_cast<size_t>(largest - plain.trace.buffers.begin());
       text += "; largest tensor of the body is '" + plain.buffer_names[i] + "' (" + format_bytes(largest->bytes) + ")";
     }
-    return text + "; recomputation does not get there: " + why + "; raise memory.budget or lower memory.micro_batch";
+    return text + "; recomputation does not get there: " + why +
+           "; raise memory.budget (only whole pages of the device count) or lower memory.micro_batch";
   }
 
   bool recomputes() const { return options_.recompute != "none" && options_.arena_budget_bytes > 0; }

@@ -23,7 +23,8 @@ void TrainSection::fields(Fields& f) {
   f.real("clip_norm", clip_norm, "Largest norm of all gradients together; 0: no clipping.", {.min = 0});
   f.choice("precision", precision, "Number format of weights and activations.", {"f32"});
   f.integer("seed", seed, "Of initial weights, sample order and dropout.", {.min = 0});
-  f.integer("threads", threads, "CPU threads; 0: one per core.", {.min = 0, .max = 1024});
+  f.integer("threads", threads, "CPU threads; 0: one per core. Another number changes the order of float sums.",
+            {.min = 0, .max = 1024});
   f.integer("eval_every", eval_every, "Steps between evaluations; 0: at the end of every epoch.", {.min = 0});
   f.integer("eval_samples", eval_samples, "Samples of an evaluation, in whole micro-batches; 0: all.", {.min = 0});
   f.integer("log_every", log_every, "Steps between progress lines.", {.min = 1});
@@ -66,7 +67,8 @@ void CheckpointSection::fields(Fields& f) {
 }
 
 void TopSection::fields(Fields& f) {
-  f.text("device", device, "auto, cpu, cuda:N, or sim:NAME?size=2GiB for a simulated device.");
+  f.text("device", device,
+         "auto or cpu; cuda:N and sim:NAME?size=2GiB are known and refused: this build trains on the CPU.");
 }
 
 std::vector<std::pair<std::string, Section*>> fixed_sections(Config& config) {

@@ -10,7 +10,7 @@
 namespace tidemark::train {
 namespace {
 
-constexpr int kBarWidth = 24;
+constexpr int kBarWidth = 10;
 constexpr size_t kUsualColumns = 80;
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 
@@ -27,12 +27,12 @@ std::string rate(const ProgressLine& line) {
 
 }  // namespace
 
+// What matters most comes first: a bar is cut to the terminal.
 std::string to_string(const ProgressLine& line) {
-  std::string text =
-      fmt::format("step {}/{} epoch {:.2f} loss {:.4f}", line.step, line.total_steps, line.epoch, line.loss);
+  std::string text = fmt::format("step {}/{} loss {:.4f}", line.step, line.total_steps, line.loss);
   if (line.accuracy) text += fmt::format(" acc {:.1f}%", 100 * *line.accuracy);
-  return text + fmt::format(" {} lr {:.1e} mem {} of {}", rate(line), line.learning_rate,
-                            format_bytes(line.memory_bytes), format_bytes(line.budget_bytes));
+  return text + fmt::format(" mem {} of {} {} lr {:.1e} epoch {:.2f}", format_bytes(line.memory_bytes),
+                            format_bytes(line.budget_bytes), rate(line), line.learning_rate, line.epoch);
 }
 
 size_t terminal_columns(int descriptor) {

@@ -46,7 +46,7 @@ class Progress {
   std::chrono::steady_clock::time_point last_drawn_{};
 };
 
-// "step 120/1000 epoch 0.26 loss 0.5123 acc 81.2% 5121 samples/s lr 1.0e-03 mem 34.0 MiB of 4.0 GiB"
+// "step 120/1000 loss 0.5123 acc 81.2% mem 34.0 MiB of 4.0 GiB 5121 samples/s lr 1.0e-03 epoch 0.26"
 std::string to_string(const ProgressLine& line);
 
 }  // namespace tidemark::train
