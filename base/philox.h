@@ -38,8 +38,8 @@ TM_HOST_DEVICE inline Philox4 philox4x32_10(Philox4 counter, PhiloxKey key) {
   return counter;
 }
 
-// What a random draw hangs on. `op` names the drawing operation in the graph; `sample` is the position in the data
-// set's order, not in the micro-batch, so that micro-batch and rank count do not change the draw.
+// What a random draw hangs on. `op` names the drawing operation in the graph; `sample` is the position in the step's
+// global batch, not in the micro-batch, so that micro-batch and rank count do not change the draw.
 struct RandomSite {
   uint64_t seed = 0;
   uint32_t step = 0;
