@@ -18,10 +18,12 @@ namespace tidemark::data {
 
 enum class Split { train, eval };
 
-// One tensor of a sample; the batch tensor has the samples as its first dimension.
+// One tensor of a sample; the batch tensor has the samples as its first dimension. Where per_row is set, a sample has
+// Dataset::length() rows instead of one, and the batch tensor has the rows of all samples as its first dimension.
 struct InputField {
-  std::string name;  // "images", "labels"; "tokens", "targets"
-  ValueType sample;  // type of one sample, without the batch dimension; labels: i32[] becomes i32[B] in the batch
+  std::string name;      // "images", "labels"; "tokens", "targets"
+  ValueType sample;      // type of one sample (of one row), without that dimension; labels: i32[] becomes i32[B]
+  bool per_row = false;  // only in packed data
 };
 
 // What a model needs to know of the data when its graph is built.
@@ -29,6 +31,9 @@ struct DataInfo {
   std::vector<InputField> fields;
   int64_t classes = 0;  // labels lie in [0, classes): image classes, or the tokenizer's vocabulary
   std::string kind;     // "fashion_mnist", "text"
+  // Samples differ in length, and batches lie packed: see PackedPart in loader.h. There is then a field "lengths",
+  // i32[] per sample, and at least one per_row field.
+  bool packed = false;
 };
 
 class Dataset {
@@ -39,7 +44,13 @@ class Dataset {
   virtual int64_t size(Split split) const = 0;  // samples, >= 1 for both splits
   // Number of targets of a sample that count in the loss (images: 1; text: tokens whose target is >= 0).
   virtual int64_t targets(Split split, int64_t index) const = 0;
-  // Writes the fields of one sample, in the order of info().fields, each to its destination (exactly its bytes).
+  // Rows of a sample in its per_row fields, >= 1; they are its time steps. 1 where data is not packed.
+  virtual int64_t length(Split split, int64_t index) const {
+    (void)split, (void)index;
+    return 1;
+  }
+  // Writes the fields of one sample, in the order of info().fields, each to its destination (exactly its bytes; of
+  // per_row fields length() rows, one after the other).
   // Thread-safe; allocates nothing.
   virtual void read(Split split, int64_t index, std::span<std::byte* const> destinations) const = 0;
 };

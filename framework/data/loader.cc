@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
 
 #include "base/error.h"
+#include "framework/data/batch_reader.h"
 #include "framework/data/sample_order.h"
 
 namespace tidemark::data {
@@ -20,12 +21,15 @@ namespace tidemark::data {
 // ring. The slot that next() gave out last belongs to the caller until the next call, hence one slot more than is read
 // ahead.
 struct Loader::State {
-  State(const Dataset& data, Options opts, SamplerPosition begin) : dataset(data), options(opts), position(begin) {
-    TM_CHECK(options.global_batch >= 1 && options.prefetch >= 1, "loader options");
-    size = dataset.size(options.split);
+  State(const Dataset& dataset, Options opts, SamplerPosition begin)
+      : options(opts),
+        size(dataset.size(options.split)),
+        reader(dataset, options.split, options.global_batch, options.micro_batch),
+        position(begin) {
+    TM_CHECK(options.global_batch >= 1 && options.micro_batch >= 0 && options.prefetch >= 1, "loader options");
     check_position();
     order.resize(static_cast<size_t>(size));
-    allocate_ring();
+    for (int i = 0; i <= options.prefetch; ++i) ring.push_back(reader.make_batch());
     start_thread();
   }
 
@@ -57,16 +61,6 @@ struct Loader::State {
     if (position.offset == size) position = {position.epoch + 1, 0};
   }
 
-  void allocate_ring() {
-    ring.resize(static_cast<size_t>(options.prefetch) + 1);
-    for (HostBatch& batch : ring) {
-      for (const InputField& field : dataset.info().fields) {
-        batch.fields.emplace_back(static_cast<size_t>(field.sample.bytes() * std::min(options.global_batch, size)));
-      }
-    }
-    destinations.resize(dataset.info().fields.size());
-  }
-
   void read_ahead() {
     for (;;) {
       std::unique_lock lock(mutex);
@@ -93,15 +87,9 @@ struct Loader::State {
   void fill(HostBatch& batch) {
     if (ordered_epoch != position.epoch) order_epoch(position.epoch);
     batch.begin = position;
-    batch.samples = std::min(options.global_batch, size - position.offset);
-    batch.targets = 0;
-    for (int64_t row = 0; row < batch.samples; ++row) {
-      const int64_t index = order[static_cast<size_t>(position.offset + row)];
-      read_row(batch, row, index);
-      batch.targets += dataset.targets(options.split, index);
-    }
-    clear_rows(batch, batch.samples);
-    position.offset += batch.samples;
+    const int64_t samples = std::min(options.global_batch, size - position.offset);
+    reader.read(std::span(order).subspan(static_cast<size_t>(position.offset), static_cast<size_t>(samples)), batch);
+    position.offset += samples;
     if (position.offset == size) position = {position.epoch + 1, 0};
     batch.end = position;
   }
@@ -113,23 +101,6 @@ struct Loader::State {
       std::iota(order.begin(), order.end(), 0u);
     }
     ordered_epoch = epoch;
-  }
-
-  int64_t row_bytes(size_t field) const { return dataset.info().fields[field].sample.bytes(); }
-
-  void read_row(HostBatch& batch, int64_t row, int64_t index) {
-    for (size_t field = 0; field < destinations.size(); ++field) {
-      destinations[field] = batch.fields[field].data() + row * row_bytes(field);
-    }
-    dataset.read(options.split, index, destinations);
-  }
-
-  // Rows past the last sample are zero, never left over from an earlier batch.
-  void clear_rows(HostBatch& batch, int64_t first) {
-    for (size_t field = 0; field < destinations.size(); ++field) {
-      const auto begin = static_cast<size_t>(first * row_bytes(field));
-      std::memset(batch.fields[field].data() + begin, 0, batch.fields[field].size() - begin);
-    }
   }
 
   const HostBatch& next() {
@@ -144,15 +115,14 @@ struct Loader::State {
     return batch;
   }
 
-  const Dataset& dataset;
   const Options options;
-  int64_t size = 0;
+  const int64_t size;
 
   // Of the reading thread.
+  BatchReader reader;
   SamplerPosition position;
   int64_t ordered_epoch = -1;
   std::vector<uint32_t> order;
-  std::vector<std::byte*> destinations;
 
   std::vector<HostBatch> ring;
   std::mutex mutex;  // guards the four below

@@ -120,6 +120,16 @@ TEST(Loader, RowsPastTheLastSampleAreZero) {
   }
 }
 
+TEST(Loader, UnpackedBatchesHavePartsAndIdsInOrder) {
+  const Numbers data(6);
+  Loader loader(data, {.global_batch = 5, .micro_batch = 2});
+  const HostBatch& batch = loader.next();
+  EXPECT_EQ(batch.parts, (std::vector<PackedPart>{{0, 2, 0, 0}, {2, 2, 0, 0}, {4, 1, 0, 0}}));
+  EXPECT_EQ(batch.sample_ids, (std::vector<int32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(batch.rows, 0);
+  EXPECT_EQ(loader.next().parts, (std::vector<PackedPart>{{0, 1, 0, 0}}));
+}
+
 TEST(Loader, WithoutShufflingTheOrderIsThatOfTheIndices) {
   const Numbers data(5);
   Loader loader(data, {.global_batch = 5, .shuffle = false});

@@ -39,6 +39,7 @@ class ModelBuilder : public Builder {
 struct ModelRequest {
   const data::DataInfo& data;
   int64_t batch = 1;       // samples of this body
+  int64_t rows = 0;        // rows of its per_row inputs, packed as data::PackedPart says; 0 where data is not packed
   bool training = true;    // false: no dropout, running statistics are read and not written
   int64_t norm_batch = 0;  // samples of one batch-norm group; 0 where the model has no batch norm
   uint64_t seed = 1;       // of dropout
