@@ -45,7 +45,7 @@ std::string_view to_string(DeviceKind kind) {
 }
 
 VirtualRange::VirtualRange(DeviceMemory& memory, std::byte* data, int64_t bytes, size_t granules)
-    : memory_(&memory), data_(data), bytes_(bytes), committed_(granules) {}
+    : memory_(&memory), data_(data), bytes_(bytes), committed_(granules), mapped_(granules) {}
 
 VirtualRange& VirtualRange::operator=(VirtualRange&& other) noexcept {
   VirtualRange taken(std::move(other));
@@ -62,7 +62,9 @@ void VirtualRange::swap(VirtualRange& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(committed_bytes_, other.committed_bytes_);
+  std::swap(mapped_bytes_, other.mapped_bytes_);
   committed_.swap(other.committed_);
+  mapped_.swap(other.mapped_);
 }
 
 int64_t VirtualRange::measured_bytes() const { return data_ ? memory_->measure_pages(data_, bytes_) : 0; }
@@ -77,6 +79,16 @@ void VirtualRange::decommit(int64_t offset, int64_t bytes) {
   memory_->decommit(*this, offset, bytes);
 }
 
+void VirtualRange::map(int64_t offset, std::span<const PageId> pages) {
+  TM_CHECK(data_, "map in an empty range");
+  memory_->map(*this, offset, pages);
+}
+
+void VirtualRange::unmap(int64_t offset, int64_t bytes) {
+  TM_CHECK(data_, "unmap in an empty range");
+  memory_->unmap(*this, offset, bytes);
+}
+
 int64_t DeviceMemory::round_up(int64_t bytes) const {
   const int64_t granule = granularity_bytes();
   return (bytes + granule - 1) / granule * granule;
@@ -84,7 +96,7 @@ int64_t DeviceMemory::round_up(int64_t bytes) const {
 
 int64_t DeviceMemory::measured_bytes() const {
   const std::lock_guard lock(mutex_);
-  int64_t sum = 0;
+  int64_t sum = measure_physical();
   for (const auto& [data, bytes] : ranges_) sum += measure_pages(data, bytes);
   return sum;
 }
@@ -97,6 +109,11 @@ VirtualRange DeviceMemory::reserve(int64_t bytes) {
   std::byte* data = reserve_addresses(rounded);
   ranges_[data] = rounded;
   return VirtualRange(*this, data, rounded, static_cast<size_t>(rounded / granularity_bytes()));
+}
+
+int64_t DeviceMemory::shortfall(int64_t bytes) const {
+  const int64_t room = std::min(limit_bytes_ - committed_bytes_, committable_bytes());
+  return std::max<int64_t>(0, bytes - room);
 }
 
 void DeviceMemory::check_room(int64_t bytes) const {
@@ -115,6 +132,81 @@ void DeviceMemory::check_room(int64_t bytes) const {
   }
 }
 
+void DeviceMemory::make_room(int64_t bytes) {
+  if (const int64_t missing = shortfall(bytes); missing > 0) reclaim(missing);
+}
+
+int64_t DeviceMemory::reclaim(int64_t bytes) {
+  const std::lock_guard lock(reclaimers_mutex_);
+  int64_t got = 0;
+  for (const auto& [number, reclaimer] : reclaimers_) {
+    if (got >= bytes) break;
+    got += reclaimer(bytes - got);
+  }
+  return got;
+}
+
+int64_t DeviceMemory::add_reclaimer(Reclaimer reclaimer) {
+  const std::lock_guard lock(reclaimers_mutex_);
+  reclaimers_[next_reclaimer_] = std::move(reclaimer);
+  return next_reclaimer_++;
+}
+
+void DeviceMemory::remove_reclaimer(int64_t number) {
+  const std::lock_guard lock(reclaimers_mutex_);
+  reclaimers_.erase(number);
+}
+
+void DeviceMemory::count_committed(int64_t bytes) {
+  committed_bytes_ += bytes;
+  peak_committed_bytes_ = std::max<int64_t>(peak_committed_bytes_, committed_bytes_);
+}
+
+void DeviceMemory::create_pages(std::span<PageId> pages) {
+  const int64_t bytes = static_cast<int64_t>(pages.size()) * granularity_bytes();
+  if (bytes == 0) return;
+  make_room(bytes);
+  const std::lock_guard lock(mutex_);
+  check_room(bytes);
+  ++alloc_calls_;
+  create_physical(pages);
+  created_bytes_ += bytes;
+  count_committed(bytes);
+}
+
+void DeviceMemory::destroy_pages(std::span<const PageId> pages) {
+  if (pages.empty()) return;
+  const int64_t bytes = static_cast<int64_t>(pages.size()) * granularity_bytes();
+  const std::lock_guard lock(mutex_);
+  ++free_calls_;
+  destroy_physical(pages);
+  created_bytes_ -= bytes;
+  committed_bytes_ -= bytes;
+}
+
+void DeviceMemory::map(VirtualRange& range, int64_t offset, std::span<const PageId> pages) {
+  const Granules asked = granules_of(range, offset, static_cast<int64_t>(pages.size()) * granularity_bytes());
+  const std::lock_guard lock(mutex_);
+  for (size_t i = asked.first; i < asked.last; ++i) {
+    TM_CHECK(!range.committed_[i] && !range.mapped_[i], fmt::format("granule {} of a range has a page already", i));
+  }
+  if (pages.empty()) return;
+  map_physical(range.data_ + offset, pages);
+  std::fill(range.mapped_.begin() + asked.first, range.mapped_.begin() + asked.last, true);
+  range.mapped_bytes_ += static_cast<int64_t>(pages.size()) * granularity_bytes();
+}
+
+void DeviceMemory::unmap(VirtualRange& range, int64_t offset, int64_t bytes) {
+  const Granules asked = granules_of(range, offset, bytes);
+  const std::lock_guard lock(mutex_);
+  for (const auto& [first, last] : runs_of(range.mapped_, true, asked.first, asked.last)) {
+    const int64_t run_bytes = static_cast<int64_t>(last - first) * granularity_bytes();
+    unmap_physical(range.data_ + static_cast<int64_t>(first) * granularity_bytes(), run_bytes);
+    std::fill(range.mapped_.begin() + first, range.mapped_.begin() + last, false);
+    range.mapped_bytes_ -= run_bytes;
+  }
+}
+
 DeviceMemory::Granules DeviceMemory::granules_of(const VirtualRange& range, int64_t offset, int64_t bytes) const {
   const int64_t granule = granularity_bytes();
   TM_CHECK(
@@ -123,13 +215,23 @@ DeviceMemory::Granules DeviceMemory::granules_of(const VirtualRange& range, int6
   return {static_cast<size_t>(offset / granule), static_cast<size_t>((offset + bytes) / granule)};
 }
 
+int64_t DeviceMemory::missing_bytes(const VirtualRange& range, Granules granules) const {
+  int64_t missing = 0;
+  for (size_t i = granules.first; i < granules.last; ++i) {
+    TM_CHECK(!range.mapped_[i], fmt::format("granule {} of a range has a mapped page already", i));
+    if (!range.committed_[i]) missing += granularity_bytes();
+  }
+  return missing;
+}
+
 void DeviceMemory::commit(VirtualRange& range, int64_t offset, int64_t bytes) {
   const Granules asked = granules_of(range, offset, bytes);
+  const int64_t wanted = missing_bytes(range, asked);
+  if (wanted == 0) return;
+  make_room(wanted);
   const std::lock_guard lock(mutex_);
+  check_room(wanted);
   const auto missing = runs_of(range.committed_, false, asked.first, asked.last);
-  int64_t missing_bytes = 0;
-  for (const auto& [first, last] : missing) missing_bytes += static_cast<int64_t>(last - first) * granularity_bytes();
-  if (missing_bytes > 0) check_room(missing_bytes);
   try {
     for (const auto& [first, last] : missing) commit_granules(range, {first, last});
   } catch (...) {
@@ -152,8 +254,7 @@ void DeviceMemory::commit_granules(VirtualRange& range, Granules granules) {
     commit_pages(range.data_ + static_cast<int64_t>(at) * granule, bytes);
     std::fill(range.committed_.begin() + at, range.committed_.begin() + end, true);
     range.committed_bytes_ += bytes;
-    committed_bytes_ += bytes;
-    peak_committed_bytes_ = std::max<int64_t>(peak_committed_bytes_, committed_bytes_);
+    count_committed(bytes);
   }
 }
 
@@ -178,6 +279,7 @@ void DeviceMemory::decommit_granules(VirtualRange& range, Granules granules) {
 void DeviceMemory::release(VirtualRange& range) noexcept {
   try {
     decommit(range, 0, range.bytes_);
+    unmap(range, 0, range.bytes_);
     const std::lock_guard lock(mutex_);
     ++free_calls_;
     ranges_.erase(range.data_);

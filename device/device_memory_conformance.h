@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "device/device_memory.h"
@@ -130,6 +131,80 @@ TEST_P(DeviceMemoryConformance, CallsAreCounted) {
   EXPECT_EQ(memory_->free_calls(), 0);
   range.decommit(0, granule_);
   EXPECT_EQ(memory_->free_calls(), 1);
+}
+
+TEST_P(DeviceMemoryConformance, PagesAreMappedInAnyOrderAndKeepTheirContents) {
+  std::vector<PageId> pages(4);
+  memory_->create_pages(pages);
+  expect_committed(4 * granule_);
+  EXPECT_EQ(memory_->created_bytes(), 4 * granule_);
+  VirtualRange first = memory_->reserve(4 * granule_);
+  first.map(0, pages);
+  for (int64_t i = 0; i < 4; ++i) std::memset(first.data() + i * granule_, static_cast<int>(10 + i), 64);
+  first.unmap(0, 4 * granule_);
+  EXPECT_EQ(first.mapped_bytes(), 0);
+  const std::vector<PageId> shuffled = {pages[2], pages[0], pages[3]};
+  VirtualRange second = memory_->reserve(4 * granule_);
+  second.map(granule_, shuffled);
+  EXPECT_EQ(second.mapped_bytes(), 3 * granule_);
+  EXPECT_EQ(second.data()[granule_ + 63], std::byte{12});
+  EXPECT_EQ(second.data()[2 * granule_ + 63], std::byte{10});
+  EXPECT_EQ(second.data()[3 * granule_], std::byte{13});
+  expect_committed(4 * granule_);
+  second.unmap(0, second.bytes());
+  memory_->destroy_pages(pages);
+  expect_committed(0);
+}
+
+TEST_P(DeviceMemoryConformance, OnePageBehindTwoAddressesIsOnePage) {
+  std::vector<PageId> page(1);
+  memory_->create_pages(page);
+  VirtualRange range = memory_->reserve(3 * granule_);
+  range.map(0, page);
+  range.map(2 * granule_, page);
+  range.data()[5] = std::byte{77};
+  EXPECT_EQ(range.data()[2 * granule_ + 5], std::byte{77});
+  expect_committed(granule_);
+  range = VirtualRange();
+  memory_->destroy_pages(page);
+  expect_committed(0);
+}
+
+TEST_P(DeviceMemoryConformance, CreatedPagesCountAgainstTheLimitWithCommittedOnes) {
+  memory_->set_limit_bytes(3 * granule_);
+  VirtualRange range = memory_->reserve(4 * granule_);
+  range.commit(0, 2 * granule_);
+  std::vector<PageId> pages(2);
+  EXPECT_THROW(memory_->create_pages(pages), Error);
+  expect_committed(2 * granule_);
+  memory_->create_pages(std::span(pages).first(1));
+  expect_committed(3 * granule_);
+  EXPECT_THROW(range.commit(2 * granule_, granule_), Error);
+  memory_->destroy_pages(std::span(pages).first(1));
+  range.commit(2 * granule_, granule_);
+  expect_committed(3 * granule_);
+}
+
+TEST_P(DeviceMemoryConformance, ReclaimersAreAskedBeforeARefusal) {
+  memory_->set_limit_bytes(3 * granule_);
+  std::vector<PageId> cached(2);
+  memory_->create_pages(cached);
+  int64_t asked = 0;
+  const int64_t number = memory_->add_reclaimer([&](int64_t bytes) {
+    asked = bytes;
+    if (cached.empty()) return int64_t{0};
+    memory_->destroy_pages(cached);
+    cached.clear();
+    return 2 * granule_;
+  });
+  VirtualRange range = memory_->reserve(4 * granule_);
+  range.commit(0, granule_);
+  EXPECT_EQ(asked, 0) << "there was room";
+  range.commit(granule_, 2 * granule_);
+  EXPECT_EQ(asked, 2 * granule_);
+  EXPECT_THROW(range.commit(3 * granule_, granule_), Error);
+  memory_->remove_reclaimer(number);
+  expect_committed(3 * granule_);
 }
 
 TEST_P(DeviceMemoryConformance, KnowsItsSize) {

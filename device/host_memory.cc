@@ -67,7 +67,7 @@ int64_t parse_figure(std::string_view line, std::string_view key) {
 }  // namespace
 
 HostMemory::HostMemory(std::string system_root)
-    : DeviceMemory(DeviceKind::cpu, "cpu"), system_root_(std::move(system_root)) {}
+    : DeviceMemory(DeviceKind::cpu, "cpu"), system_root_(std::move(system_root)), page_file_(kGranularityBytes) {}
 
 int64_t HostMemory::capacity_bytes() const { return read_host_capacity(system_root_).total_bytes; }
 

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "device/device_memory.h"
+#include "device/page_file.h"
 
 namespace tidemark {
 
@@ -35,7 +36,14 @@ class HostMemory final : public DeviceMemory {
   // Resident and swapped bytes of the mappings of these addresses, from /proc/self/smaps. Throws Error(io).
   int64_t measure_pages(const std::byte* data, int64_t bytes) const override;
 
+  void create_physical(std::span<PageId> pages) override { page_file_.create(pages); }
+  void destroy_physical(std::span<const PageId> pages) override { page_file_.destroy(pages); }
+  void map_physical(std::byte* data, std::span<const PageId> pages) override { page_file_.map(data, pages); }
+  void unmap_physical(std::byte* data, int64_t bytes) override { page_file_.unmap(data, bytes); }
+  int64_t measure_physical() const override { return page_file_.measured_bytes(); }
+
   const std::string system_root_;
+  PageFile page_file_;
 };
 
 }  // namespace tidemark

@@ -106,11 +106,59 @@ void CudaMemory::commit_pages(std::byte* data, int64_t bytes) {
     unmap(data, at);
     fail("cuMemCreate, cuMemMap", r);
   }
+  allow_access(data, bytes);
+}
+
+// Takes the mappings away again if the driver refuses.
+void CudaMemory::allow_access(std::byte* data, int64_t bytes) {
   const CUmemAccessDesc access = {properties_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   const CUresult r = driver_.set_access(address(data), static_cast<size_t>(bytes), &access, 1);
   if (r == CUDA_SUCCESS) return;
   unmap(data, bytes);
   fail("cuMemSetAccess", r);
+}
+
+void CudaMemory::create_physical(std::span<PageId> pages) {
+  for (size_t i = 0; i < pages.size(); ++i) {
+    CUmemGenericAllocationHandle handle = 0;
+    const CUresult r = driver_.create(&handle, static_cast<size_t>(granularity_bytes_), &properties_, 0);
+    if (r != CUDA_SUCCESS) {
+      destroy_physical(pages.first(i));
+      fail("cuMemCreate", r);
+    }
+    if (free_ids_.empty()) {
+      free_ids_.push_back(static_cast<int64_t>(pages_.size()));
+      pages_.emplace_back();
+    }
+    pages[i] = {free_ids_.back()};
+    free_ids_.pop_back();
+    pages_[static_cast<size_t>(pages[i].value)] = handle;
+  }
+}
+
+void CudaMemory::destroy_physical(std::span<const PageId> pages) {
+  for (const PageId page : pages) {
+    const CUresult r = driver_.release(pages_.at(static_cast<size_t>(page.value)));
+    free_ids_.push_back(page.value);
+    if (r != CUDA_SUCCESS) fail("cuMemRelease", r);
+  }
+}
+
+void CudaMemory::map_physical(std::byte* data, std::span<const PageId> pages) {
+  const int64_t granule = granularity_bytes_;
+  for (size_t i = 0; i < pages.size(); ++i) {
+    const int64_t at = static_cast<int64_t>(i) * granule;
+    const CUmemGenericAllocationHandle handle = pages_.at(static_cast<size_t>(pages[i].value));
+    const CUresult r = driver_.map(address(data + at), static_cast<size_t>(granule), 0, handle, 0);
+    if (r == CUDA_SUCCESS) continue;
+    unmap(data, at);
+    fail("cuMemMap", r);
+  }
+  allow_access(data, static_cast<int64_t>(pages.size()) * granule);
+}
+
+int64_t CudaMemory::measure_physical() const {
+  return static_cast<int64_t>(pages_.size() - free_ids_.size()) * granularity_bytes_;
 }
 
 void CudaMemory::decommit_pages(std::byte* data, int64_t bytes) { unmap(data, bytes); }

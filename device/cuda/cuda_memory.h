@@ -2,6 +2,8 @@
 // Management").
 #pragma once
 
+#include <vector>
+
 #include "device/cuda/cuda_driver.h"
 #include "device/device_memory.h"
 
@@ -27,6 +29,14 @@ class CudaMemory : public DeviceMemory {
   // Asks the driver for the allocation behind every granule.
   int64_t measure_pages(const std::byte* data, int64_t bytes) const override;
 
+  void create_physical(std::span<PageId> pages) override;
+  void destroy_physical(std::span<const PageId> pages) override;
+  void map_physical(std::byte* data, std::span<const PageId> pages) override;
+  void unmap_physical(std::byte* data, int64_t bytes) override { unmap(data, bytes); }
+  // Handles that are held; the driver keeps no sum that could be asked.
+  int64_t measure_physical() const override;
+
+  void allow_access(std::byte* data, int64_t bytes);
   CUresult map_granule(std::byte* data);
   void unmap(std::byte* data, int64_t bytes);
   [[noreturn]] void fail(const char* call, CUresult result) const;
@@ -43,6 +53,8 @@ class CudaMemory : public DeviceMemory {
   CUmemAllocationProp properties_ = {};
   int64_t granularity_bytes_ = 0;
   int64_t capacity_bytes_ = 0;
+  std::vector<CUmemGenericAllocationHandle> pages_;  // by PageId; of free ids: anything
+  std::vector<int64_t> free_ids_;
 };
 
 }  // namespace tidemark
