@@ -4,6 +4,7 @@
 #include "ops/add/add.h"
 #include "ops/attention/attention.h"
 #include "ops/batch_norm/batch_norm.h"
+#include "ops/cached_attention/cached_attention.h"
 #include "ops/conv2d/conv2d.h"
 #include "ops/dropout/dropout.h"
 #include "ops/embedding/embedding.h"
@@ -30,6 +31,7 @@ OpSet all_ops() {
   ops.add(batch_norm_grad_op());
   ops.add(batch_norm_inference_op());
   ops.add(batch_norm_update_statistics_op());
+  ops.add(cached_attention_op());
   ops.add(clip_scale_op());
   ops.add(conv2d_op());
   ops.add(conv2d_grad_input_op());
