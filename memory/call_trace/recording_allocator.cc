@@ -1,0 +1,30 @@
+#include "memory/call_trace/recording_allocator.h"
+
+#include "base/error.h"
+
+namespace tidemark::memory {
+
+std::byte* RecordingAllocator::allocate(const AllocationRequest& request) {
+  // One lock over both: another thread may get the address before it is written down that it was free.
+  const std::lock_guard lock(mutex_);
+  std::byte* address = inner_.allocate(request);
+  trace_.calls.push_back({next_id_, request.bytes, request.category});
+  ids_[address] = next_id_++;
+  return address;
+}
+
+void RecordingAllocator::deallocate(std::byte* address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = ids_.find(address);
+  TM_CHECK(found != ids_.end(), "deallocate of an address that was not allocated here");
+  trace_.calls.push_back({found->second, 0, Category::user});
+  ids_.erase(found);
+  inner_.deallocate(address);
+}
+
+CallTrace RecordingAllocator::trace() const {
+  const std::lock_guard lock(mutex_);
+  return trace_;
+}
+
+}  // namespace tidemark::memory
