@@ -45,6 +45,7 @@ bool populate(std::byte* data, int64_t bytes) {
 struct SmapsEntry {
   uintptr_t begin = 0;
   uintptr_t end = 0;
+  bool shared = false;  // of the page file, which is measured as a whole
 };
 
 // The header line of a mapping ("7f0000000000-7f0000200000 rw-p ..."); false for the lines of figures below it.
@@ -52,7 +53,10 @@ bool parse_header(std::string_view line, SmapsEntry& entry) {
   const char* const last = line.data() + line.size();
   const auto begin = std::from_chars(line.data(), last, entry.begin, 16);
   if (begin.ec != std::errc() || begin.ptr == last || *begin.ptr != '-') return false;
-  return std::from_chars(begin.ptr + 1, last, entry.end, 16).ec == std::errc();
+  const auto end = std::from_chars(begin.ptr + 1, last, entry.end, 16);
+  if (end.ec != std::errc() || last - end.ptr < 5) return false;
+  entry.shared = end.ptr[4] == 's';
+  return true;
 }
 
 // Bytes of a line such as "Rss:   2048 kB".
@@ -139,7 +143,7 @@ int64_t HostMemory::measure_pages(const std::byte* data, int64_t bytes) const {
     at = end + 1;
     SmapsEntry entry;
     if (parse_header(line, entry)) {
-      inside = first <= entry.begin && entry.end <= last;
+      inside = !entry.shared && first <= entry.begin && entry.end <= last;
     } else if (inside) {
       sum += parse_figure(line, "Rss:") + parse_figure(line, "Swap:");
     }

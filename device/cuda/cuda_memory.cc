@@ -133,12 +133,15 @@ void CudaMemory::create_physical(std::span<PageId> pages) {
     pages[i] = {free_ids_.back()};
     free_ids_.pop_back();
     pages_[static_cast<size_t>(pages[i].value)] = handle;
+    created_.insert(handle);
   }
 }
 
 void CudaMemory::destroy_physical(std::span<const PageId> pages) {
   for (const PageId page : pages) {
-    const CUresult r = driver_.release(pages_.at(static_cast<size_t>(page.value)));
+    const CUmemGenericAllocationHandle handle = pages_.at(static_cast<size_t>(page.value));
+    TM_CHECK(created_.erase(handle) == 1, fmt::format("page {} is given back but is not there", page.value));
+    const CUresult r = driver_.release(handle);
     free_ids_.push_back(page.value);
     if (r != CUDA_SUCCESS) fail("cuMemRelease", r);
   }
@@ -157,9 +160,7 @@ void CudaMemory::map_physical(std::byte* data, std::span<const PageId> pages) {
   allow_access(data, static_cast<int64_t>(pages.size()) * granule);
 }
 
-int64_t CudaMemory::measure_physical() const {
-  return static_cast<int64_t>(pages_.size() - free_ids_.size()) * granularity_bytes_;
-}
+int64_t CudaMemory::measure_physical() const { return static_cast<int64_t>(created_.size()) * granularity_bytes_; }
 
 void CudaMemory::decommit_pages(std::byte* data, int64_t bytes) { unmap(data, bytes); }
 
@@ -169,6 +170,8 @@ int64_t CudaMemory::measure_pages(const std::byte* data, int64_t bytes) const {
     CUmemGenericAllocationHandle handle = 0;
     if (driver_.retain_handle(&handle, const_cast<std::byte*>(data + at)) != CUDA_SUCCESS) continue;
     if (const CUresult r = driver_.release(handle); r != CUDA_SUCCESS) fail("cuMemRelease", r);
+    // The driver gives back the very handle that was mapped.
+    if (created_.count(handle) > 0) continue;
     sum += granularity_bytes_;
   }
   return sum;

@@ -2,6 +2,7 @@
 // Management").
 #pragma once
 
+#include <unordered_set>
 #include <vector>
 
 #include "device/cuda/cuda_driver.h"
@@ -26,7 +27,7 @@ class CudaMemory : public DeviceMemory {
   void release_addresses(std::byte* data, int64_t bytes) override;
   void commit_pages(std::byte* data, int64_t bytes) override;
   void decommit_pages(std::byte* data, int64_t bytes) override;
-  // Asks the driver for the allocation behind every granule.
+  // Asks the driver for the allocation behind every granule; those of create_physical() are counted there.
   int64_t measure_pages(const std::byte* data, int64_t bytes) const override;
 
   void create_physical(std::span<PageId> pages) override;
@@ -55,6 +56,7 @@ class CudaMemory : public DeviceMemory {
   int64_t capacity_bytes_ = 0;
   std::vector<CUmemGenericAllocationHandle> pages_;  // by PageId; of free ids: anything
   std::vector<int64_t> free_ids_;
+  std::unordered_set<CUmemGenericAllocationHandle> created_;  // the pages that are there
 };
 
 }  // namespace tidemark

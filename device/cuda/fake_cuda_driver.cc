@@ -1,6 +1,8 @@
 #include "device/cuda/fake_cuda_driver.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -11,15 +13,25 @@ FakeCudaDriver* current = nullptr;
 
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
+// Addresses without access, as before a mapping.
+void take_access_away(CUdeviceptr address, size_t bytes) {
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  TM_CHECK(::mmap(pointer(address), bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED, "mmap of a fake device");
+}
+
 }  // namespace
 
 FakeCudaDriver::FakeCudaDriver(int64_t device_bytes) : device_bytes_(device_bytes) {
   TM_CHECK(!current, "one fake driver at a time");
+  backing_file_ = ::memfd_create("fake-cuda-device", MFD_CLOEXEC);
+  TM_CHECK(backing_file_ >= 0 && ::ftruncate(backing_file_, device_bytes) == 0, "no file for a fake device");
+  for (int64_t slot = device_bytes / kGranularityBytes - 1; slot >= 0; --slot) free_slots_.push_back(slot);
   current = this;
 }
 
 FakeCudaDriver::~FakeCudaDriver() {
   for (const auto& [start, bytes] : ranges_) ::munmap(pointer(start), bytes);
+  ::close(backing_file_);
   current = nullptr;
 }
 
@@ -57,7 +69,11 @@ CUresult FakeCudaDriver::enter(const char* name) {
 
 void FakeCudaDriver::drop_if_unused(CUmemGenericAllocationHandle handle) {
   const auto found = allocations_.find(handle);
-  if (found->second.handles == 0 && found->second.mappings == 0) allocations_.erase(found);
+  if (found->second.handles > 0 || found->second.mappings > 0) return;
+  const int64_t slot = found->second.slot;
+  ::fallocate(backing_file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, slot * kGranularityBytes, kGranularityBytes);
+  free_slots_.push_back(slot);
+  allocations_.erase(found);
 }
 
 bool FakeCudaDriver::inside_a_range(CUdeviceptr address, size_t bytes) const {
@@ -144,11 +160,10 @@ CUresult FakeCudaDriver::create(CUmemGenericAllocationHandle* handle, size_t byt
   if (bytes != kGranularityBytes || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || prop->location.id != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (static_cast<int64_t>(fake.allocations_.size() + 1) * kGranularityBytes > fake.device_bytes_) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
+  if (fake.free_slots_.empty()) return CUDA_ERROR_OUT_OF_MEMORY;
   *handle = fake.next_handle_++;
-  fake.allocations_[*handle].handles = 1;
+  fake.allocations_[*handle] = {.handles = 1, .mappings = 0, .slot = fake.free_slots_.back()};
+  fake.free_slots_.pop_back();
   ++fake.open_handles_;
   return CUDA_SUCCESS;
 }
@@ -187,8 +202,7 @@ CUresult FakeCudaDriver::unmap(CUdeviceptr address, size_t bytes) {
   fake.mappings_.erase(found);
   --fake.allocations_[handle].mappings;
   fake.drop_if_unused(handle);
-  ::madvise(pointer(address), bytes, MADV_DONTNEED);
-  ::mprotect(pointer(address), bytes, PROT_NONE);
+  take_access_away(address, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -199,8 +213,12 @@ CUresult FakeCudaDriver::set_access(CUdeviceptr address, size_t bytes, const CUm
   for (size_t at = 0; at < bytes; at += kGranularityBytes) {
     const auto found = fake.mappings_.find(address + at);
     if (found == fake.mappings_.end()) return CUDA_ERROR_INVALID_VALUE;
+    if (found->second.accessible) continue;
+    const int64_t slot = fake.allocations_.at(found->second.handle).slot;
+    void* mapped = ::mmap(pointer(address + at), kGranularityBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                          fake.backing_file_, slot * kGranularityBytes);
+    if (mapped == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
     found->second.accessible = true;
-    ::mprotect(pointer(address + at), kGranularityBytes, PROT_READ | PROT_WRITE);
   }
   return CUDA_SUCCESS;
 }

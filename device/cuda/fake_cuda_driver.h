@@ -39,6 +39,7 @@ class FakeCudaDriver {
   struct Allocation {
     int handles = 0;
     int mappings = 0;
+    int64_t slot = 0;  // its granule of the backing file
   };
   struct Mapping {
     CUmemGenericAllocationHandle handle;
@@ -72,6 +73,8 @@ class FakeCudaDriver {
   static CUresult retain_handle(CUmemGenericAllocationHandle* handle, void* address);
 
   const int64_t device_bytes_;
+  int backing_file_ = -1;            // the device's memory: a granule can be mapped at several addresses
+  std::vector<int64_t> free_slots_;  // granules of it without an allocation
   std::vector<std::string> calls_;
   int refuse_in_ = -1;
   CUmemGenericAllocationHandle next_handle_ = 100;
