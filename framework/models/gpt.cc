@@ -44,13 +44,22 @@ std::vector<std::string> Gpt::problems(const data::DataInfo& data) const {
   return problems;
 }
 
-ValueId Gpt::block(ModelBuilder& builder, ValueId x, DropoutSites& dropout) const {
+int64_t Gpt::rows_of_positions() const { return std::max(positions_, context_); }
+
+Gpt::Tables Gpt::tables(ModelBuilder& builder, const data::DataInfo& data) const {
+  const int64_t rows = (classes(data) + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
+  const Initializer normal{Initializer::Kind::normal, kStddev};
+  const ValueId tokens = builder.weight("embedding/tokens", Shape{rows, width_}, normal);
+  return {tokens, builder.weight("embedding/positions", Shape{rows_of_positions(), width_}, normal)};
+}
+
+ValueId Gpt::block(ModelBuilder& builder, ValueId x, DropoutSites& dropout, int64_t layer, const Attend& attend) const {
   const double branch_stddev = kStddev / std::sqrt(2.0 * static_cast<double>(layers_));
   {
     auto scope = builder.scope("attention");
     ValueId h = layer_norm(builder, "norm", x);
     h = linear(builder, "qkv", h, {.in = width_, .out = 3 * width_, .stddev = kStddev});
-    h = builder.op("attention", "heads", {h}, {{"heads", heads_}, {"causal", true}});
+    h = attend(h, layer);
     h = linear(builder, "out", h, {.in = width_, .out = width_, .stddev = branch_stddev});
     h = dropout.apply(builder, h);
     x = builder.op("add", "residual", {x, h});
@@ -63,24 +72,52 @@ ValueId Gpt::block(ModelBuilder& builder, ValueId x, DropoutSites& dropout) cons
   return builder.op("add", "residual", {x, h});
 }
 
-ModelOutputs Gpt::build(ModelBuilder& builder, const ModelRequest& request) const {
-  const int64_t real = classes(request.data);
-  const int64_t rows = (real + kVocabularyMultiple - 1) / kVocabularyMultiple * kVocabularyMultiple;
-  const Initializer normal{Initializer::Kind::normal, kStddev};
-  const ValueId table = builder.weight("embedding/tokens", Shape{rows, width_}, normal);
-  const ValueId positions =
-      builder.weight("embedding/positions", Shape{std::max(positions_, context_), width_}, normal);
-  DropoutSites dropout(request, dropout_);
-  ValueId x = builder.op("embedding", "embedding/lookup", {request.inputs.at(0), table, positions});
-  x = dropout.apply(builder, x);
+ValueId Gpt::blocks(ModelBuilder& builder, ValueId x, DropoutSites& dropout, const Attend& attend) const {
   for (int64_t i = 0; i < layers_; ++i) {
     auto scope = builder.scope("layer" + std::to_string(i));
-    x = block(builder, x, dropout);
+    x = block(builder, x, dropout, i, attend);
   }
+  return x;
+}
+
+ModelOutputs Gpt::build(ModelBuilder& builder, const ModelRequest& request) const {
+  const Tables table = tables(builder, request.data);
+  DropoutSites dropout(request, dropout_);
+  ValueId x = builder.op("embedding", "embedding/lookup", {request.inputs.at(0), table.tokens, table.positions});
+  x = dropout.apply(builder, x);
+  x = blocks(builder, x, dropout, [&](ValueId qkv, int64_t) {
+    return builder.op("attention", "heads", {qkv}, {{"heads", heads_}, {"causal", true}});
+  });
   x = layer_norm(builder, "final_norm", x);
-  const ValueId loss = builder.op("linear_cross_entropy", "head", {x, table, request.inputs.at(1), request.loss_weight},
-                                  {{"classes", real}});
+  const ValueId loss =
+      builder.op("linear_cross_entropy", "head", {x, table.tokens, request.inputs.at(1), request.loss_weight},
+                 {{"classes", classes(request.data)}});
   return {loss, std::nullopt};
+}
+
+std::optional<CacheShape> Gpt::cache_shape() const {
+  return CacheShape{.layers = layers_, .heads = heads_, .head_dim = width_ / heads_, .tokens = rows_of_positions()};
+}
+
+ContinuationOutputs Gpt::build_continuation(ModelBuilder& builder, const ContinuationRequest& request) const {
+  const Tables table = tables(builder, request.data);
+  const ModelRequest no_dropout{.data = request.data, .training = false};
+  DropoutSites dropout(no_dropout, 0.0);
+  // Positions are data here: the new tokens do not begin at the front of the table.
+  const ValueId words = builder.op("embedding", "embedding/lookup", {request.tokens, table.tokens});
+  const ValueId places = builder.op("embedding", "embedding/place", {request.positions, table.positions});
+  ContinuationOutputs outputs{.logits = {}, .cache = request.cache};
+  ValueId x = builder.op("add", "embedding/sum", {words, places});
+  x = blocks(builder, x, dropout, [&](ValueId qkv, int64_t layer) {
+    const auto heads = builder.node("cached_attention", "heads", {qkv, outputs.cache, request.length},
+                                    {{"heads", heads_}, {"layer", layer}});
+    outputs.cache = heads[1];
+    return heads[0];
+  });
+  if (!request.logits) return outputs;
+  x = layer_norm(builder, "final_norm", x);
+  outputs.logits = builder.op("matmul", "head", {x, table.tokens}, {{"transpose_w", true}});
+  return outputs;
 }
 
 }  // namespace tidemark::models

@@ -1,5 +1,7 @@
 #include "framework/models/model.h"
 
+#include "base/error.h"
+
 namespace tidemark::models {
 
 ValueId ModelBuilder::weight(std::string_view name, Shape shape, Initializer initializer) {
@@ -12,6 +14,10 @@ ValueId ModelBuilder::statistic(std::string_view name, ValueType type, Initializ
   const ValueId id = external(name, std::move(type), Category::statistics, Scope::run);
   initializers_[graph().value(id).name] = initializer;
   return id;
+}
+
+ContinuationOutputs Model::build_continuation(ModelBuilder&, const ContinuationRequest&) const {
+  throw Error(ErrorCode::config, "model.kind " + std::string(kind()) + " does not go on with a text; gpt does");
 }
 
 }  // namespace tidemark::models

@@ -55,6 +55,29 @@ struct ModelOutputs {
   std::optional<ValueId> correct;  // f32[1], number of right predictions, where the model has such
 };
 
+// What a model that goes on with a text keeps of each of its tokens, and how long a text may be.
+struct CacheShape {
+  int64_t layers = 0;
+  int64_t heads = 0;
+  int64_t head_dim = 0;
+  int64_t tokens = 0;
+};
+
+// T new tokens of each of B texts, over a cache of those that came before. External values made by the caller:
+struct ContinuationRequest {
+  const data::DataInfo& data;
+  ValueId tokens;      // i32[B,T]
+  ValueId positions;   // i32[B,T], of the tokens in their texts
+  ValueId length;      // i32[1], tokens in the cache
+  ValueId cache;       // ops::kv_cache_type; B lanes, or any number where B is 1: see op cached_attention
+  bool logits = true;  // false: the tokens go into the cache and nothing else is wanted
+};
+
+struct ContinuationOutputs {
+  ValueId logits;  // f32[B,T,at least the data's classes], of the token after each; invalid if not wanted
+  ValueId cache;   // its last version
+};
+
 class Model : public config::Section {
  public:
   virtual std::string_view kind() const = 0;
@@ -63,6 +86,10 @@ class Model : public config::Section {
   virtual ModelOutputs build(ModelBuilder& builder, const ModelRequest& request) const = 0;
   // Sequence length that the data room must deliver; 0 for models without one.
   virtual int64_t context() const { return 0; }
+  // For models that go on with a text (tidemark generate).
+  virtual std::optional<CacheShape> cache_shape() const { return std::nullopt; }
+  // The same parameters and, without dropout, the same layers as build(). Only for models with a cache_shape().
+  virtual ContinuationOutputs build_continuation(ModelBuilder& builder, const ContinuationRequest& request) const;
   // Whether batch statistics occur, so that memory.norm_batch applies.
   virtual bool has_batch_norm() const { return false; }
 };

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "framework/models/gpt.h"
 #include "framework/models/mlp.h"
+#include "framework/models/model_keys.h"
 #include "framework/models/resnet.h"
 #include "graph/autodiff.h"
 #include "graph/verifier.h"
@@ -24,35 +25,6 @@ data::DataInfo text(int64_t context, int64_t classes) {
   const ValueType window{DType::i32, Shape{context}};
   return {.fields = {{"tokens", window}, {"targets", window}}, .classes = classes, .kind = "text"};
 }
-
-// Sets keys by name; the rest keeps its default.
-class Keys : public config::Fields {
- public:
-  std::map<std::string, int64_t, std::less<>> integers_by_name;
-  std::map<std::string, double, std::less<>> reals_by_name;
-  std::map<std::string, std::vector<int64_t>, std::less<>> lists_by_name;
-
-  void integer(std::string_view key, int64_t& target, std::string_view, config::IntegerRange) override {
-    take(integers_by_name, key, target);
-  }
-  void real(std::string_view key, double& target, std::string_view, config::RealRange) override {
-    take(reals_by_name, key, target);
-  }
-  void boolean(std::string_view, bool&, std::string_view) override {}
-  void text(std::string_view, std::string&, std::string_view) override {}
-  void path(std::string_view, std::string&, std::string_view, bool) override {}
-  void choice(std::string_view, std::string&, std::string_view, std::vector<std::string>) override {}
-  void byte_limit(std::string_view, std::string&, std::string_view) override {}
-  void integers(std::string_view key, std::vector<int64_t>& target, std::string_view, config::IntegerRange) override {
-    take(lists_by_name, key, target);
-  }
-
- private:
-  template <class Map, class T>
-  void take(const Map& map, std::string_view key, T& target) {
-    if (const auto found = map.find(key); found != map.end()) target = found->second;
-  }
-};
 
 class ModelsTest : public ::testing::Test {
  protected:
