@@ -10,8 +10,8 @@ struct Storage {
   ValueId root;
   int64_t begin = -1;  // first step that needs the bytes; -1: unused
   int64_t end = -1;
-  bool has_predecessor = false;  // shares the bytes of an input
-  bool has_successor = false;    // its bytes are taken by an output
+  ValueId predecessor;         // shares the bytes of this input
+  bool has_successor = false;  // its bytes are taken by an output
   int64_t group = -1;
 };
 
@@ -31,12 +31,14 @@ class LivenessFinder {
     for (const Value& value : graph_.values())
       out.buffer_of_value[value.id.index()] = out.buffer_of_value[graph_.storage(value.id).index()];
     add_workspaces(out);
+    note_handovers(out);
     return out;
   }
 
  private:
   bool is_placed(const Value& value) const {
-    return value.scope == Scope::run || (value.scope == Scope::step && options_.step_values_are_placed);
+    return value.scope == Scope::run || (value.scope == Scope::step && options_.step_values_are_placed) ||
+           (options_.is_placed && options_.is_placed(value));
   }
 
   void touch(ValueId id, int64_t step) {
@@ -83,10 +85,11 @@ class LivenessFinder {
         Storage& to = storages_.at(value.id);
         for (size_t input : outputs[o].may_share) {
           Storage* from = shareable_input(node, input, static_cast<int64_t>(i), value.type.bytes());
-          if (from == nullptr || to.has_predecessor) continue;
+          if (from == nullptr || to.predecessor.valid()) continue;
           if (from->group < 0) from->group = groups++;
           to.group = from->group;
-          to.has_predecessor = from->has_successor = true;
+          to.predecessor = from->root;
+          from->has_successor = true;
         }
       }
     }
@@ -122,6 +125,14 @@ class LivenessFinder {
       out.trace.buffers.push_back(std::move(buffer));
       out.names.push_back(graph_.node(id).name + "/workspace");
     }
+  }
+
+  void note_handovers(Liveness& out) const {
+    out.takes_over.assign(out.trace.buffers.size(), -1);
+    for (const auto& [root, storage] : storages_)
+      if (storage.predecessor.valid())
+        out.takes_over[static_cast<size_t>(out.buffer_of_value[root.index()])] =
+            out.buffer_of_value[storage.predecessor.index()];
   }
 
   const Graph& graph_;

@@ -32,7 +32,13 @@ namespace tidemark::memory {
 class Allocator;
 }
 
+namespace tidemark::compile {
+struct UnplacedBody;
+}
+
 namespace tidemark::runtime {
+
+class DynamicBody;
 
 struct DynamicOptions {
   // Device, threads, alignment, planner; recomputation, its budget and debug_guards are not looked at.
@@ -92,6 +98,9 @@ class DynamicExecutor {
   // the allocator and the kernels throw; the executor can be used again after that.
   void run(std::string_view key, const std::function<compile::BodySpec()>& make_body, const BodyBindings& bindings);
 
+  // True: new bodies too are planned at once, for a step that is repeated because blocks one by one did not fit.
+  void set_plans_at_once(bool at_once) { plans_at_once_ = at_once; }
+
   // Whether a body of this key is kept, and is planned.
   bool knows(std::string_view key) const;
   bool is_planned(std::string_view key) const;
@@ -105,15 +114,25 @@ class DynamicExecutor {
 
  private:
   class Cache;
-  struct CachedBody;
+  class Running;
+  using LiveTable = std::vector<CategoryBytes>;
 
-  void run_unplanned(CachedBody& body, const BodyBindings& bindings);
-  void run_planned(CachedBody& body, const BodyBindings& bindings);
+  DynamicBody& compile_new(std::string_view key, const std::function<compile::BodySpec()>& make_body,
+                           const BodyBindings& bindings);
+  void plan(DynamicBody& body);
+  bool may_run_unplanned(const compile::UnplacedBody& body) const;
 
   const ops::OpSet& ops_;
   const DynamicOptions options_;
   memory::Allocator& allocator_;
   std::unique_ptr<Cache> cache_;
+  bool plans_at_once_ = false;
+
+  // Of the body that runs: a number of its own above, the instruction below; 0: none runs.
+  std::atomic<uint64_t> position_{0};
+  std::atomic<std::shared_ptr<const LiveTable>> live_;
+  uint64_t serial_ = 0;
+  std::atomic<int64_t> unplanned_runs_{0}, planned_runs_{0}, plans_{0}, forgotten_{0};
 };
 
 }  // namespace tidemark::runtime
