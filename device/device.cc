@@ -96,4 +96,8 @@ std::unique_ptr<DeviceMemory> make_device_memory(const DeviceChoice& choice) {
   return std::make_unique<HostMemory>();
 }
 
+std::unique_ptr<Stream> wrap_stream(const DeviceChoice& choice, void* handle) {
+  return choice.kind == DeviceKind::cuda ? wrap_cuda_stream(choice.cuda_index, handle) : make_host_stream();
+}
+
 }  // namespace tidemark

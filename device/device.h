@@ -7,6 +7,7 @@
 
 #include "device/cuda/cuda.h"
 #include "device/device_memory.h"
+#include "device/stream.h"
 
 namespace tidemark {
 
@@ -47,5 +48,10 @@ DeviceChoice choose_device(std::string_view setting, std::string cuda_refusal = 
 
 // Memory of the chosen device. Throws Error(device).
 std::unique_ptr<DeviceMemory> make_device_memory(const DeviceChoice& choice);
+
+// A stream that another program made, by its handle: a cudaStream_t, which must outlive what is returned. Where the
+// device is no CUDA device, work is done in order by the calling thread and the handle means nothing. Throws
+// Error(device).
+std::unique_ptr<Stream> wrap_stream(const DeviceChoice& choice, void* handle);
 
 }  // namespace tidemark

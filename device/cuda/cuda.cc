@@ -5,6 +5,7 @@
 
 #include "device/cuda/cuda_driver.h"
 #include "device/cuda/cuda_memory.h"
+#include "device/cuda/cuda_stream.h"
 
 namespace tidemark {
 
@@ -20,6 +21,10 @@ CudaDevices find_cuda_devices() {
 
 std::unique_ptr<DeviceMemory> make_cuda_memory(int index) {
   return std::make_unique<CudaMemory>(load_cuda_driver(), index);
+}
+
+std::unique_ptr<Stream> wrap_cuda_stream(int index, void* stream) {
+  return std::make_unique<CudaStream>(load_cuda_stream_calls(), index, static_cast<CUstream>(stream));
 }
 
 }  // namespace tidemark

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "device/device_memory.h"
+#include "device/stream.h"
 
 namespace tidemark {
 
@@ -21,5 +22,9 @@ CudaDevices find_cuda_devices();
 
 // Memory of device `index`. Throws Error(device) if the driver cannot be used.
 std::unique_ptr<DeviceMemory> make_cuda_memory(int index);
+
+// A cudaStream_t of device `index` that somebody else made and that outlives what is returned; nullptr is the default
+// stream. Throws Error(device).
+std::unique_ptr<Stream> wrap_cuda_stream(int index, void* stream);
 
 }  // namespace tidemark

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "device/cuda/cuda_stream.h"
 
 #if CUDART_VERSION < 12050
 #error "cudaGetDriverEntryPointByVersion needs CUDA 12.5 or later: build with --config=cpu or a newer toolkit"
@@ -48,6 +49,25 @@ CudaDriver load_cuda_driver() {
   look_up(driver.set_access, "cuMemSetAccess", 10020);
   look_up(driver.retain_handle, "cuMemRetainAllocationHandle", 11000);
   return driver;
+}
+
+CudaStreamCalls load_cuda_stream_calls() {
+  CudaStreamCalls calls;
+  look_up(calls.get_error_string, "cuGetErrorString", 6000);
+  look_up(calls.device_get, "cuDeviceGet", 2000);
+  look_up(calls.primary_context_retain, "cuDevicePrimaryCtxRetain", 7000);
+  look_up(calls.primary_context_release, "cuDevicePrimaryCtxRelease", 11000);
+  look_up(calls.context_set_current, "cuCtxSetCurrent", 4000);
+  look_up(calls.event_create, "cuEventCreate", 2000);
+  look_up(calls.event_destroy, "cuEventDestroy", 4000);
+  look_up(calls.event_record, "cuEventRecord", 2000);
+  look_up(calls.event_query, "cuEventQuery", 2000);
+  look_up(calls.event_synchronize, "cuEventSynchronize", 2000);
+  look_up(calls.stream_wait_event, "cuStreamWaitEvent", 3020);
+  look_up(calls.stream_synchronize, "cuStreamSynchronize", 2000);
+  look_up(calls.copy, "cuMemcpyAsync", 4000);
+  look_up(calls.fill, "cuMemsetD8Async", 3020);
+  return calls;
 }
 
 }  // namespace tidemark

@@ -9,4 +9,8 @@ std::unique_ptr<DeviceMemory> make_cuda_memory(int index) {
   throw Error(ErrorCode::device, "device 'cuda:" + std::to_string(index) + "' cannot be used: built without CUDA");
 }
 
+std::unique_ptr<Stream> wrap_cuda_stream(int index, void*) {
+  throw Error(ErrorCode::device, "device 'cuda:" + std::to_string(index) + "' cannot be used: built without CUDA");
+}
+
 }  // namespace tidemark
