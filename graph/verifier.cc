@@ -12,8 +12,8 @@ std::string quoted(const std::string& name) { return "'" + name + "'"; }
 // Walks the order and keeps, for each storage, the version whose bytes it holds at that point.
 class Verifier {
  public:
-  Verifier(const Graph& graph, const OpTable& ops)
-      : graph_(graph), ops_(ops), written_(graph.values().size()), newest_(graph.values().size()) {}
+  Verifier(const Graph& graph, const OutputRule& outputs_of)
+      : graph_(graph), outputs_of_(outputs_of), written_(graph.values().size()), newest_(graph.values().size()) {}
 
   void run() {
     for (const Value& value : graph_.values()) start(value);
@@ -54,9 +54,8 @@ class Verifier {
   }
 
   std::vector<OutputSpec> specs_of(const Node& node) const {
-    const auto types = input_types(graph_, node);
     try {
-      return ops_.find(node.op).outputs({node.attributes, types});
+      return outputs_of_(node);
     } catch (const Error& error) {
       fail(node, std::string("is refused: ") + error.what());
     }
@@ -126,13 +125,20 @@ class Verifier {
   ValueId newest_version(ValueId id) const { return newest_[graph_.storage(id).index()]; }
 
   const Graph& graph_;
-  const OpTable& ops_;
+  const OutputRule& outputs_of_;
   std::vector<bool> written_;    // by value: holds, or has held, its bytes
   std::vector<ValueId> newest_;  // by first version of a storage
 };
 
 }  // namespace
 
-void verify(const Graph& graph, const OpTable& ops) { Verifier(graph, ops).run(); }
+void verify(const Graph& graph, const OpTable& ops) {
+  verify(graph, [&](const Node& node) {
+    const auto types = input_types(graph, node);
+    return ops.find(node.op).outputs({node.attributes, types});
+  });
+}
+
+void verify(const Graph& graph, const OutputRule& outputs_of) { Verifier(graph, outputs_of).run(); }
 
 }  // namespace tidemark

@@ -28,8 +28,10 @@ OpSet all_ops() {
   ops.add(attention_op());
   ops.add(attention_grad_op());
   ops.add(batch_norm_op());
+  ops.add(batch_norm_apply_op());
   ops.add(batch_norm_grad_op());
   ops.add(batch_norm_inference_op());
+  ops.add(batch_norm_statistics_op());
   ops.add(batch_norm_update_statistics_op());
   ops.add(cached_attention_op());
   ops.add(clip_scale_op());

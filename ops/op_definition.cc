@@ -29,11 +29,18 @@ void OpSet::add(OpDefinition definition) {
   const std::string name(definition.op->name());
   table_.add(std::move(definition.op));
   kernels_[name] = std::move(definition.kernels);
+  splits_[name] = definition.split;
 }
 
 const std::vector<KernelEntry>& OpSet::kernels(std::string_view op) const {
   table_.find(op);  // an unknown op is refused there, with the nearest name
   return kernels_.find(op)->second;
+}
+
+std::vector<NodePart> OpSet::split(std::string_view op, const OpCall& call) const {
+  table_.find(op);
+  const SplitRule rule = splits_.find(op)->second;
+  return rule == nullptr ? std::vector<NodePart>() : rule(call);
 }
 
 KernelChoice OpSet::choose_kernel(std::string_view op, KernelDevice device, const KernelRequest& request) const {

@@ -5,6 +5,8 @@
 //      gradient, cost), NAME_cpu.cc (kernel), NAME_test.cc (OpCases, see ops/testing/op_case.h) and a BUILD file;
 //   2. one line in ops/all_ops.cc.
 // To add a kernel for a device: one file in the folder, one line in the op's list of KernelEntry.
+// An op that does something dear and then something cheap may say how it splits (SplitRule): recomputation then keeps
+// what is dear to make and runs the cheap part again. op_case.h checks that the parts give the op's bits.
 #pragma once
 
 #include <memory>
@@ -14,9 +16,29 @@
 
 namespace tidemark::ops {
 
+// An operand of a part of a split: an input or an output of the whole.
+struct PartOperand {
+  bool of_outputs = false;
+  size_t index = 0;
+};
+
+// A node that takes over some of the outputs of the node that is split.
+struct NodePart {
+  std::string op;
+  std::string suffix;  // of the node's name: NODE/SUFFIX; empty: NODE
+  Attributes attributes;
+  std::vector<PartOperand> inputs;  // outputs of parts before this one, or inputs of the whole
+  std::vector<size_t> outputs;      // positions among the outputs of the whole
+};
+
+// The parts of a call in order; together they give every output of the whole once, bit for bit, whatever the threads.
+// Empty: this call does not split.
+using SplitRule = std::vector<NodePart> (*)(const OpCall& call);
+
 struct OpDefinition {
   std::unique_ptr<Op> op;
   std::vector<KernelEntry> kernels;  // in order of preference
+  SplitRule split = nullptr;         // most ops are one thing
 };
 
 struct KernelRefusal {
@@ -39,6 +61,9 @@ class OpSet {
   // The op's whole list, in order of preference. Error(config) for an unknown op.
   const std::vector<KernelEntry>& kernels(std::string_view op) const;
 
+  // The parts of a call by the op's rule; empty if it does not split or has no rule. Error(config) for an unknown op.
+  std::vector<NodePart> split(std::string_view op, const OpCall& call) const;
+
   // The first kernel of the list that takes the call: a function of op, shapes, dtype, device and threads alone, never
   // of budget or addresses. Error(config) with every refusal if none does.
   KernelChoice choose_kernel(std::string_view op, KernelDevice device, const KernelRequest& request) const;
@@ -46,6 +71,7 @@ class OpSet {
  private:
   OpTable table_;
   std::map<std::string, std::vector<KernelEntry>, std::less<>> kernels_;
+  std::map<std::string, SplitRule, std::less<>> splits_;
 };
 
 }  // namespace tidemark::ops

@@ -10,7 +10,9 @@ namespace tidemark::ops {
 namespace {
 
 // Declared cost of one element.
-constexpr double kForwardFlops = 8;
+constexpr double kStatisticsFlops = 4;
+constexpr double kApplyFlops = 4;
+constexpr double kForwardFlops = kStatisticsFlops + kApplyFlops;
 constexpr double kGradientFlops = 13;
 constexpr double kInferenceFlops = 4;
 constexpr double kUpdateFlops = 12;
@@ -57,6 +59,45 @@ class BatchNorm : public Op {
   }
 };
 
+class BatchNormStatistics : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_statistics"; }
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    const ValueType statistics{DType::f32, batch_norm_statistics_shape(call).statistics()};
+    return {{.type = statistics, .suffix = "mean"}, {.type = statistics, .suffix = "rstd"}};
+  }
+  Cost cost(const OpCall& call) const override {
+    return operand_cost(*this, call, kStatisticsFlops * elements(call, 0));
+  }
+};
+
+class BatchNormApply : public Op {
+ public:
+  std::string_view name() const override { return "batch_norm_apply"; }
+  std::vector<OutputSpec> outputs(const OpCall& call) const override {
+    batch_norm_apply_shape(call);
+    return {{.type = call.input(0), .may_share = {0}}};
+  }
+  Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kApplyFlops * elements(call, 0)); }
+};
+
+std::vector<NodePart> split_batch_norm(const OpCall& call) {
+  const Attributes& whole = call.attributes;
+  const int64_t group = whole.integer("group");
+  const auto input = [](size_t i) { return PartOperand{.of_outputs = false, .index = i}; };
+  const auto output = [](size_t i) { return PartOperand{.of_outputs = true, .index = i}; };
+  return {{.op = "batch_norm_statistics",
+           .suffix = "statistics",
+           .attributes = {{"group", group}, {"eps", whole.real("eps")}},
+           .inputs = {input(0)},
+           .outputs = {1, 2}},
+          {.op = "batch_norm_apply",
+           .suffix = "",
+           .attributes = {{"group", group}, {"relu", whole.boolean_or("relu", false)}},
+           .inputs = {input(0), input(1), input(2), output(1), output(2)},
+           .outputs = {0}}};
+}
+
 class BatchNormGrad : public Op {
  public:
   std::string_view name() const override { return "batch_norm_grad"; }
@@ -97,7 +138,13 @@ class BatchNormUpdateStatistics : public Op {
 
 }  // namespace
 
-OpDefinition batch_norm_op() { return {std::make_unique<BatchNorm>(), batch_norm_kernels()}; }
+OpDefinition batch_norm_op() { return {std::make_unique<BatchNorm>(), batch_norm_kernels(), split_batch_norm}; }
+
+OpDefinition batch_norm_statistics_op() {
+  return {std::make_unique<BatchNormStatistics>(), batch_norm_statistics_kernels()};
+}
+
+OpDefinition batch_norm_apply_op() { return {std::make_unique<BatchNormApply>(), batch_norm_apply_kernels()}; }
 
 OpDefinition batch_norm_grad_op() { return {std::make_unique<BatchNormGrad>(), batch_norm_grad_kernels()}; }
 

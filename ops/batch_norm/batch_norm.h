@@ -3,6 +3,9 @@
 //   batch_norm(x [B,..,C], gamma [C], beta [C]) {group, eps, relu = false} -> y, mean f32[G,C], rstd f32[G,C]
 //     G = ceil(B / group): `group` consecutive samples share one mean and one rstd = 1 / sqrt(variance + eps) a channel
 //     (biased variance); the last group may be smaller. With relu, y is max(0, normalized).
+//   Its two halves, which recomputation takes apart to keep the small one (the same bits):
+//   batch_norm_statistics(x) {group, eps} -> mean, rstd
+//   batch_norm_apply(x, gamma, beta, mean, rstd) {group, relu = false} -> y                       y may share x
 //   batch_norm_grad(dy, x, gamma, mean, rstd, y?, acc_dgamma?, acc_dbeta?) {group, relu = false} -> dx, dgamma, dbeta
 //     y is needed with relu alone. dx may share dy.
 //   batch_norm_update_statistics(mean [G,C], rstd, running_mean [C], running_var [C], counter i32[1])
@@ -20,6 +23,8 @@
 namespace tidemark::ops {
 
 OpDefinition batch_norm_op();
+OpDefinition batch_norm_statistics_op();
+OpDefinition batch_norm_apply_op();
 OpDefinition batch_norm_grad_op();
 OpDefinition batch_norm_inference_op();
 OpDefinition batch_norm_update_statistics_op();

@@ -8,6 +8,8 @@
 namespace tidemark::ops {
 
 std::vector<KernelEntry> batch_norm_kernels();
+std::vector<KernelEntry> batch_norm_statistics_kernels();
+std::vector<KernelEntry> batch_norm_apply_kernels();
 std::vector<KernelEntry> batch_norm_grad_kernels();
 std::vector<KernelEntry> batch_norm_inference_kernels();
 std::vector<KernelEntry> batch_norm_update_statistics_kernels();

@@ -36,6 +36,26 @@ BatchNormShape batch_norm_shape(const OpCall& call) {
   return s;
 }
 
+BatchNormShape batch_norm_statistics_shape(const OpCall& call) {
+  constexpr std::string_view op = "batch_norm_statistics";
+  require_inputs(op, call, 1, 1);
+  BatchNormShape s = shape_of(op, call, 0);
+  read_group(op, call, s);
+  return s;
+}
+
+BatchNormShape batch_norm_apply_shape(const OpCall& call) {
+  constexpr std::string_view op = "batch_norm_apply";
+  require_inputs(op, call, 5, 5);
+  BatchNormShape s = shape_of(op, call, 0);
+  read_group(op, call, s);
+  require_shape(op, call, 1, "gamma", {s.channels});
+  require_shape(op, call, 2, "beta", {s.channels});
+  require_type(op, call, 3, "mean", {DType::f32, s.statistics()});
+  require_type(op, call, 4, "rstd", {DType::f32, s.statistics()});
+  return s;
+}
+
 BatchNormShape batch_norm_grad_shape(const OpCall& call) {
   constexpr std::string_view op = "batch_norm_grad";
   require_inputs(op, call, 5, 8);

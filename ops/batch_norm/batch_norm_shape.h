@@ -15,6 +15,8 @@ struct BatchNormShape {
 
 // Error(config) naming op, operand, wanted and given, if operands or attributes do not fit.
 BatchNormShape batch_norm_shape(const OpCall& call);
+BatchNormShape batch_norm_statistics_shape(const OpCall& call);
+BatchNormShape batch_norm_apply_shape(const OpCall& call);
 BatchNormShape batch_norm_grad_shape(const OpCall& call);
 BatchNormShape batch_norm_inference_shape(const OpCall& call);  // group = samples
 // Returns {groups, channels}.

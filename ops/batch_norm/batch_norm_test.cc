@@ -21,6 +21,8 @@ constexpr double kEps = 1e-3;
 OpSet batch_norm_ops() {
   OpSet ops;
   ops.add(batch_norm_op());
+  ops.add(batch_norm_statistics_op());
+  ops.add(batch_norm_apply_op());
   ops.add(batch_norm_grad_op());
   ops.add(batch_norm_inference_op());
   ops.add(batch_norm_update_statistics_op());
@@ -167,6 +169,41 @@ TEST(BatchNorm, GradientMatchesReference) {
       check_op_case(batch_norm_ops(), grad_case({3, 1, 1, 1}, 4, relu, accumulate));
     }
   }
+}
+
+// The parts by themselves; that together they give batch_norm's bits is checked with every case of batch_norm.
+TEST(BatchNorm, PartsMatchReference) {
+  const Shape x{5, 7, 6, 17};
+  const int64_t group = 2;
+  OpCase statistics = forward_case(x, group, false);
+  statistics.op = "batch_norm_statistics";
+  statistics.inputs.resize(1);
+  statistics.reference = [](const Attributes& attributes, const std::vector<Reference>& in) {
+    Reference gamma{{DType::f32, {17}}, std::vector<double>(17, 1.0)}, beta{gamma.type, std::vector<double>(17)};
+    const std::vector<Reference> whole = batch_norm_reference(attributes, {in[0], gamma, beta});
+    return std::vector<Reference>{whole[1], whole[2]};
+  };
+  statistics.flops = 4.0 * static_cast<double>(x.elements());
+  statistics.check_gradient = false;
+  check_op_case(batch_norm_ops(), statistics);
+
+  OpCase apply = forward_case(x, group, true);
+  apply.op = "batch_norm_apply";
+  const ValueType per_group{DType::f32, {3, 17}};
+  apply.inputs.push_back({.type = per_group, .mean = 0.5});
+  apply.inputs.push_back({.type = per_group, .mean = 1.0, .stddev = 0.1});
+  apply.reference = [=](const Attributes&, const std::vector<Reference>& in) {
+    Reference y = in[0];
+    const Rows rows(x, group);
+    for (int64_t i = 0; i < x.elements(); ++i) {
+      const int64_t c = i % 17, at = i / 17 / (group * rows.per_sample) * 17 + c;
+      y.data[i] = std::max(0.0, (y.data[i] - in[3].data[at]) * in[4].data[at] * in[1].data[c] + in[2].data[c]);
+    }
+    return std::vector<Reference>{y};
+  };
+  apply.flops = 4.0 * static_cast<double>(x.elements());
+  apply.check_gradient = false;
+  check_op_case(batch_norm_ops(), apply);
 }
 
 TEST(BatchNorm, InferenceMatchesReference) {

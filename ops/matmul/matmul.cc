@@ -12,7 +12,7 @@ namespace {
 
 std::string activation_of(const Attributes& attributes) {
   std::string name = attributes.text_or("activation", "none");
-  if (name != "none" && name != "relu" && name != "gelu") {
+  if (name != "none" && name != "relu" && name != "gelu" && name != "pre") {
     throw Error(ErrorCode::config, "op 'matmul': activation '" + name + "' is not one of none, relu, gelu");
   }
   return name;
@@ -68,6 +68,16 @@ class Matmul : public Op {
   }
 };
 
+// The product is dear, the activation is not.
+std::vector<NodePart> split_matmul(const OpCall& call) {
+  if (activation_of(call.attributes) != "gelu") return {};
+  Attributes product = call.attributes;
+  product.set("activation", "pre");
+  NodePart matmul{.op = "matmul", .suffix = "", .attributes = product, .inputs = {}, .outputs = {1}};
+  for (size_t i = 0; i < call.inputs.size(); ++i) matmul.inputs.push_back({.of_outputs = false, .index = i});
+  return {matmul, {.op = "gelu", .suffix = "activation", .attributes = {}, .inputs = {{true, 1}}, .outputs = {0}}};
+}
+
 class MatmulGradInput : public Op {
  public:
   std::string_view name() const override { return "matmul_grad_input"; }
@@ -99,7 +109,7 @@ class MatmulGradWeight : public Op {
 
 }  // namespace
 
-OpDefinition matmul_op() { return {std::make_unique<Matmul>(), matmul_kernels()}; }
+OpDefinition matmul_op() { return {std::make_unique<Matmul>(), matmul_kernels(), split_matmul}; }
 
 OpDefinition matmul_grad_input_op() { return {std::make_unique<MatmulGradInput>(), matmul_grad_input_kernels()}; }
 

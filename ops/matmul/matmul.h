@@ -1,7 +1,8 @@
 // Linear layers: y = activation(x W + bias), with W stored [N,K] (transpose_w, the default) or [K,N].
 //
 //   matmul(x [..,K], w, bias? [N]) {transpose_w, activation: "none"|"relu"|"gelu"} -> y [..,N]
-//     With gelu a second output "pre", the pre-activation, which the backward pass needs.
+//     With gelu a second output "pre", the pre-activation, which the backward pass needs. Recomputation takes that
+//     apart into matmul with activation "pre" (the second output alone, bit for bit) and the op gelu.
 //     The row of x is as few of its trailing dims as have the product K: [B,28,28,1] with K = 784 gives [B,N].
 //   matmul_grad_input(dz, w, acc? [..,K]) {transpose_w, x_shape} -> dx      acc + dz W^T
 //   matmul_grad_weight(x, dz, acc?) {transpose_w} -> dw                     acc + x^T dz, laid out as w

@@ -18,6 +18,7 @@ using testing::Reference;
 
 OpSet matmul_ops() {
   OpSet ops;
+  ops.add(gelu_op());
   ops.add(gelu_grad_op());
   ops.add(matmul_op());
   ops.add(matmul_grad_input_op());
@@ -95,6 +96,22 @@ TEST(Matmul, Activations) {
       check_op_case(matmul_ops(), matmul_case({11, 18}, {11, 37}, {11, 18, 37}, true, activation, bias));
     }
   }
+}
+
+// The product of a gelu runs on the gelu's own kernel, also where a plain product has a faster one.
+TEST(Matmul, PartsOfAGeluAreOnItsKernel) {
+  const std::optional<ValueType> types[] = {ValueType{DType::f32, {128, 1024}}, ValueType{DType::f32, {1024, 96}}};
+  const auto kernel_of = [&](const char* activation) {
+    const Attributes attributes{{"transpose_w", false}, {"activation", std::string(activation)}};
+    return matmul_ops().choose_kernel("matmul", KernelDevice::cpu, {{attributes, types}, 1}).name;
+  };
+  EXPECT_EQ(kernel_of("none"), "cpu:matmul_tiles");
+  EXPECT_EQ(kernel_of("gelu"), "onednn:matmul");
+  EXPECT_EQ(kernel_of("pre"), "onednn:matmul");
+  OpCase op_case = matmul_case({128, 1024}, {128, 96}, {128, 1024, 96}, false, "gelu", false);
+  op_case.check_gradient = false;
+  op_case.tolerance = 1e-4;
+  check_op_case(matmul_ops(), op_case);
 }
 
 TEST(Matmul, OneRowOneColumnOneTerm) {

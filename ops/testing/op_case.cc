@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ops/testing/gradient_check.h"
 #include "ops/testing/kernel_run.h"
+#include "ops/testing/split_check.h"
 #include "ops/testing/tensor_bytes.h"
 
 namespace tidemark::ops::testing {
@@ -121,6 +122,7 @@ class CaseCheck {
         compare_with_first(where + ", " + placement.name, first, result.outputs);
       }
     }
+    for (const std::string& text : split_faults(ops_, call_, first, threads)) fault(where + ", " + text);
     return true;
   }
 

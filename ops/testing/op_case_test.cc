@@ -92,9 +92,20 @@ std::unique_ptr<Kernel> make_twice(const KernelRequest& request, std::string& wh
   return std::make_unique<TwiceKernel>(request.call);
 }
 
+// One part, which is right but for the faults that tests ask for.
+std::vector<NodePart> split_twice(const OpCall& call) {
+  const std::string wrong = TwiceOp::fault(call.attributes);
+  if (wrong.rfind("part_", 0) != 0) return {};
+  NodePart part{.op = "twice", .suffix = "", .attributes = {}, .inputs = {{false, 0}, {false, 1}}, .outputs = {0}};
+  if (wrong == "part_bits") part.attributes.set("fault", "value");
+  if (wrong == "part_missing") part.outputs.clear();
+  if (wrong == "part_order") part.inputs[0] = {.of_outputs = true, .index = 0};
+  return {part};
+}
+
 OpSet twice_ops() {
   OpSet ops;
-  ops.add({std::make_unique<TwiceOp>(), {{"cpu:twice", KernelDevice::cpu, make_twice}}});
+  ops.add({std::make_unique<TwiceOp>(), {{"cpu:twice", KernelDevice::cpu, make_twice}}, split_twice});
   return ops;
 }
 
@@ -161,8 +172,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Broken{"bytes", "declares 56 bytes read, wanted 60"},
                       Broken{"refused", "no CPU kernel takes it; cpu:twice, 1 thread(s): not on a Monday"},
                       Broken{"no_reason", "refused without a reason"},
+                      Broken{"part_bits", "split: cpu:twice: output 0 is not bit-equal to the whole's"},
+                      Broken{"part_missing", "split: twice has another number of outputs"},
+                      Broken{"part_order", "split: twice reads output 0, which no part before it gives"},
                       Broken{"gradient", "gradient (fresh, 1 thread(s)): input 0, of sampled elements: element"},
                       Broken{"accumulator", "gradient (onto accumulators, 2 thread(s)): "}));
+
+TEST(OpCase, FindsNothingWrongWithARightSplit) { EXPECT_EQ(faults(twice_case("part_right")), ""); }
 
 TEST(OpCase, FindsALossThatIsNotOne) {
   OpCase op_case = twice_case();
