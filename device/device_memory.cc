@@ -67,7 +67,11 @@ void VirtualRange::swap(VirtualRange& other) noexcept {
   mapped_.swap(other.mapped_);
 }
 
-int64_t VirtualRange::measured_bytes() const { return data_ ? memory_->measure_pages(data_, bytes_) : 0; }
+int64_t VirtualRange::measured_bytes() const {
+  if (!data_) return 0;
+  const std::lock_guard lock(memory_->mutex_);
+  return memory_->measure_pages(data_, bytes_);
+}
 
 void VirtualRange::commit(int64_t offset, int64_t bytes) {
   TM_CHECK(data_, "commit in an empty range");
@@ -100,6 +104,8 @@ int64_t DeviceMemory::measured_bytes() const {
   for (const auto& [data, bytes] : ranges_) sum += measure_pages(data, bytes);
   return sum;
 }
+
+DeviceUse DeviceMemory::use() const { return {capacity_bytes(), free_bytes(), committed_bytes(), foreign_bytes()}; }
 
 VirtualRange DeviceMemory::reserve(int64_t bytes) {
   TM_CHECK(bytes > 0 && bytes < (int64_t{1} << 62), fmt::format("reserve of {} bytes", bytes));
@@ -168,20 +174,39 @@ void DeviceMemory::create_pages(std::span<PageId> pages) {
   make_room(bytes);
   const std::lock_guard lock(mutex_);
   check_room(bytes);
+  const size_t step = static_cast<size_t>(std::max<int64_t>(1, kCommitStepBytes / granularity_bytes()));
+  for (size_t at = 0; at < pages.size(); at += step) {
+    const std::span<PageId> part = pages.subspan(at, std::min(step, pages.size() - at));
+    try {
+      create_step(part);
+    } catch (...) {
+      if (at > 0) destroy_step(pages.first(at));
+      throw;
+    }
+  }
+}
+
+void DeviceMemory::create_step(std::span<PageId> pages) {
+  const int64_t bytes = static_cast<int64_t>(pages.size()) * granularity_bytes();
+  check_room(bytes);
   ++alloc_calls_;
   create_physical(pages);
   created_bytes_ += bytes;
   count_committed(bytes);
 }
 
-void DeviceMemory::destroy_pages(std::span<const PageId> pages) {
-  if (pages.empty()) return;
+void DeviceMemory::destroy_step(std::span<const PageId> pages) {
   const int64_t bytes = static_cast<int64_t>(pages.size()) * granularity_bytes();
-  const std::lock_guard lock(mutex_);
   ++free_calls_;
   destroy_physical(pages);
   created_bytes_ -= bytes;
   committed_bytes_ -= bytes;
+}
+
+void DeviceMemory::destroy_pages(std::span<const PageId> pages) {
+  if (pages.empty()) return;
+  const std::lock_guard lock(mutex_);
+  destroy_step(pages);
 }
 
 void DeviceMemory::map(VirtualRange& range, int64_t offset, std::span<const PageId> pages) {

@@ -40,6 +40,16 @@ std::string_view to_string(DeviceKind kind);
 
 class DeviceMemory;
 
+constexpr int64_t kUnknownBytes = -1;
+
+// Who has the bytes of a device. total = free + own + foreign + what nobody is known to have.
+struct DeviceUse {
+  int64_t total_bytes = 0;
+  int64_t free_bytes = 0;
+  int64_t own_bytes = 0;                  // pages of ranges and created pages of this DeviceMemory
+  int64_t foreign_bytes = kUnknownBytes;  // held by others
+};
+
 // A physical page of one device, one granule. Numbers are reused after destroy_pages().
 struct PageId {
   int64_t value = -1;
@@ -104,6 +114,12 @@ class DeviceMemory {
   virtual int64_t capacity_bytes() const = 0;
   // Bytes that nobody uses now.
   virtual int64_t free_bytes() const = 0;
+  // Bytes that others hold, measured on their own and never as a remainder: on the host by the other processes of the
+  // machine (reads /proc: milliseconds), on CUDA those of the device, on sim the device's other clients. kUnknownBytes
+  // where nobody can tell.
+  virtual int64_t foreign_bytes() const { return kUnknownBytes; }
+  // The figures together, from one moment where the device can tell them so (sim).
+  virtual DeviceUse use() const;
   // How much of it commits may take; a device can keep some for others.
   virtual int64_t committable_bytes() const { return free_bytes(); }
   // Pages come in multiples of this, and ranges start at multiples of it.
@@ -182,6 +198,8 @@ class DeviceMemory {
   int64_t reclaim(int64_t bytes);
   int64_t missing_bytes(const VirtualRange& range, Granules granules) const;
   void count_committed(int64_t bytes);
+  void create_step(std::span<PageId> pages);
+  void destroy_step(std::span<const PageId> pages);
   void map(VirtualRange& range, int64_t offset, std::span<const PageId> pages);
   void unmap(VirtualRange& range, int64_t offset, int64_t bytes);
   void commit(VirtualRange& range, int64_t offset, int64_t bytes);

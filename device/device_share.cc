@@ -53,17 +53,13 @@ void DeviceShare::decommit_pages(std::byte* data, int64_t bytes) {
 }
 
 int64_t DeviceShare::measure_pages(const std::byte* data, int64_t bytes) const {
+  const std::lock_guard lock(whole_.mutex_);
   return whole_.measure_pages(data, bytes);
 }
 
 void DeviceShare::create_physical(std::span<PageId> pages) {
-  const int64_t bytes = static_cast<int64_t>(pages.size()) * granularity_bytes();
   const std::lock_guard lock(whole_.mutex_);
-  whole_.check_room(bytes);
-  ++whole_.alloc_calls_;
-  whole_.create_physical(pages);
-  whole_.created_bytes_ += bytes;
-  whole_.count_committed(bytes);
+  whole_.create_step(pages);
 }
 
 void DeviceShare::destroy_physical(std::span<const PageId> pages) { whole_.destroy_pages(pages); }

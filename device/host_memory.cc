@@ -1,154 +1,33 @@
 #include "device/host_memory.h"
 
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
-#include "base/bytes.h"
-#include "base/error.h"
-#include "base/file.h"
 #include "device/host_capacity.h"
+#include "device/host_processes.h"
 
 namespace tidemark {
 namespace {
 
-constexpr int64_t kGranularityBytes = int64_t{2} << 20;
-
 // Kept free for page tables, stacks, file cache and neighbours: 1/64 of the memory, at least 64 MiB.
 int64_t reserve_bytes(int64_t total_bytes) { return std::max(int64_t{64} << 20, total_bytes / 64); }
 
-std::string reason() { return std::generic_category().message(errno); }
-
-int64_t page_bytes() { return ::sysconf(_SC_PAGESIZE); }
-
-// Writes one byte of every page: what MADV_POPULATE_WRITE does, for kernels before 5.14.
-void touch_pages(std::byte* data, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += page_bytes()) *reinterpret_cast<volatile std::byte*>(data + at) = std::byte{0};
-}
-
-bool populate(std::byte* data, int64_t bytes) {
-  while (::madvise(data, static_cast<size_t>(bytes), MADV_POPULATE_WRITE) != 0) {
-    if (errno == EAGAIN || errno == EINTR) continue;
-    if (errno != EINVAL) return false;
-    touch_pages(data, bytes);
-    break;
-  }
-  return true;
-}
-
-struct SmapsEntry {
-  uintptr_t begin = 0;
-  uintptr_t end = 0;
-  bool shared = false;  // of the page file, which is measured as a whole
-};
-
-// The header line of a mapping ("7f0000000000-7f0000200000 rw-p ..."); false for the lines of figures below it.
-bool parse_header(std::string_view line, SmapsEntry& entry) {
-  const char* const last = line.data() + line.size();
-  const auto begin = std::from_chars(line.data(), last, entry.begin, 16);
-  if (begin.ec != std::errc() || begin.ptr == last || *begin.ptr != '-') return false;
-  const auto end = std::from_chars(begin.ptr + 1, last, entry.end, 16);
-  if (end.ec != std::errc() || last - end.ptr < 5) return false;
-  entry.shared = end.ptr[4] == 's';
-  return true;
-}
-
-// Bytes of a line such as "Rss:   2048 kB".
-int64_t parse_figure(std::string_view line, std::string_view key) {
-  if (!line.starts_with(key)) return 0;
-  line.remove_prefix(std::min(line.find_first_of("0123456789"), line.size()));
-  int64_t kib = 0;
-  std::from_chars(line.data(), line.data() + line.size(), kib);
-  return kib * 1024;
-}
-
 }  // namespace
 
-HostMemory::HostMemory(std::string system_root)
-    : DeviceMemory(DeviceKind::cpu, "cpu"), system_root_(std::move(system_root)), page_file_(kGranularityBytes) {}
+HostMemory::HostMemory(std::string system_root, PageFileKind file_kind)
+    : DeviceMemory(DeviceKind::cpu, "cpu"), system_root_(std::move(system_root)), pages_(name(), file_kind) {}
 
 int64_t HostMemory::capacity_bytes() const { return read_host_capacity(system_root_).total_bytes; }
 
 int64_t HostMemory::free_bytes() const { return read_host_capacity(system_root_).free_bytes; }
 
-int64_t HostMemory::granularity_bytes() const { return kGranularityBytes; }
+int64_t HostMemory::foreign_bytes() const { return other_processes_bytes(system_root_); }
 
 int64_t HostMemory::committable_bytes() const {
   const HostCapacity capacity = read_host_capacity(system_root_);
   return std::max<int64_t>(0, capacity.free_bytes - reserve_bytes(capacity.total_bytes));
 }
 
-std::byte* HostMemory::reserve_addresses(int64_t bytes) {
-  // One granule more leaves room to align, one page on each side stays without access: it keeps the kernel from merging
-  // the range with a neighbour's mapping, so that measure_pages() sees this range alone.
-  const int64_t guard = page_bytes();
-  const int64_t total = bytes + kGranularityBytes + 2 * guard;
-  void* start =
-      ::mmap(nullptr, static_cast<size_t>(total), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) {
-    throw Error(ErrorCode::out_of_memory, fmt::format("device 'cpu' has no address range of {}: {}; look at ulimit -v",
-                                                      format_bytes(bytes), reason()));
-  }
-  const uintptr_t first = reinterpret_cast<uintptr_t>(start) + static_cast<uintptr_t>(guard);
-  const uintptr_t aligned = (first + kGranularityBytes - 1) / kGranularityBytes * kGranularityBytes;
-  std::byte* data = reinterpret_cast<std::byte*>(aligned);
-  const int64_t before = data - guard - static_cast<std::byte*>(start);
-  const int64_t after = total - before - bytes - 2 * guard;
-  if (before > 0) ::munmap(start, static_cast<size_t>(before));
-  if (after > 0) ::munmap(data + bytes + guard, static_cast<size_t>(after));
-  // Hints: a kernel built without them works as well, with small pages and larger dumps.
-  ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  ::madvise(data, static_cast<size_t>(bytes), MADV_DONTDUMP);
-  return data;
-}
-
-void HostMemory::release_addresses(std::byte* data, int64_t bytes) {
-  const int64_t guard = page_bytes();
-  if (::munmap(data - guard, static_cast<size_t>(bytes + 2 * guard)) != 0) {
-    throw Error(ErrorCode::device, "munmap: " + reason());
-  }
-}
-
-void HostMemory::commit_pages(std::byte* data, int64_t bytes) {
-  if (::mprotect(data, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE) == 0 && populate(data, bytes)) return;
-  const std::string why = reason();
-  ::madvise(data, static_cast<size_t>(bytes), MADV_DONTNEED);
-  ::mprotect(data, static_cast<size_t>(bytes), PROT_NONE);
-  throw Error(ErrorCode::out_of_memory,
-              fmt::format("device 'cpu' cannot have {} more with {} committed: {}; lower memory.budget",
-                          format_bytes(bytes), format_bytes(committed_bytes()), why));
-}
-
-void HostMemory::decommit_pages(std::byte* data, int64_t bytes) {
-  if (::madvise(data, static_cast<size_t>(bytes), MADV_DONTNEED) != 0 ||
-      ::mprotect(data, static_cast<size_t>(bytes), PROT_NONE) != 0) {
-    throw Error(ErrorCode::device, fmt::format("device 'cpu' cannot give back {}: {}", format_bytes(bytes), reason()));
-  }
-}
-
-int64_t HostMemory::measure_pages(const std::byte* data, int64_t bytes) const {
-  const uintptr_t first = reinterpret_cast<uintptr_t>(data), last = first + static_cast<uintptr_t>(bytes);
-  const std::string smaps = read_file("/proc/self/smaps");
-  int64_t sum = 0;
-  bool inside = false;
-  for (size_t at = 0; at < smaps.size();) {
-    const size_t end = std::min(smaps.find('\n', at), smaps.size());
-    const std::string_view line = std::string_view(smaps).substr(at, end - at);
-    at = end + 1;
-    SmapsEntry entry;
-    if (parse_header(line, entry)) {
-      inside = !entry.shared && first <= entry.begin && entry.end <= last;
-    } else if (inside) {
-      sum += parse_figure(line, "Rss:") + parse_figure(line, "Swap:");
-    }
-  }
-  return sum;
-}
+void HostMemory::create_physical(std::span<PageId> pages) { pages_.create(pages, capacity_bytes()); }
 
 }  // namespace tidemark

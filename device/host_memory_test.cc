@@ -12,7 +12,10 @@ namespace tidemark {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Host, DeviceMemoryConformance,
-                         testing::Values(DeviceMemoryMaker([] { return std::make_unique<HostMemory>(); })));
+                         testing::Values(DeviceMemoryMaker([] { return std::make_unique<HostMemory>(); }),
+                                         DeviceMemoryMaker([] {
+                                           return std::make_unique<HostMemory>("", PageFileKind::memfd);
+                                         })));
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 

@@ -8,11 +8,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <functional>
+#include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "device/page_file_open.h"
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25  // Linux 6.1
+#endif
 
 namespace tidemark {
 namespace {
@@ -22,30 +28,95 @@ constexpr int64_t kMaxMappings = 25'000;
 
 std::string reason() { return std::generic_category().message(errno); }
 
+// Calls visit(first page's place in `pages`, count) for every run of neighbouring chunks.
+template <class Visit>
+void for_each_run(std::span<const PageId> pages, Visit visit) {
+  for (size_t at = 0; at < pages.size();) {
+    size_t end = at + 1;
+    while (end < pages.size() && pages[end].value == pages[end - 1].value + 1) ++end;
+    visit(at, end - at);
+    at = end;
+  }
+}
+
+// A part of a file at addresses of its own that are aligned to `alignment`.
+class Window {
+ public:
+  Window(int file, int64_t offset, int64_t bytes, int64_t alignment)
+      : bytes_(static_cast<size_t>(bytes)), reserved_(static_cast<size_t>(bytes + alignment)) {
+    start_ = ::mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start_ == MAP_FAILED) return;
+    const uintptr_t unit = static_cast<uintptr_t>(alignment);
+    void* aligned = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(start_) + unit - 1) / unit * unit);
+    void* mapped = ::mmap(aligned, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, offset);
+    data_ = mapped == MAP_FAILED ? nullptr : mapped;
+  }
+  ~Window() {
+    if (start_ != MAP_FAILED) ::munmap(start_, reserved_);
+  }
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  void* data() const { return data_; }  // nullptr: the kernel has no addresses for it
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_, reserved_;
+  void* start_ = nullptr;
+  void* data_ = nullptr;
+};
+
 }  // namespace
 
-PageFile::PageFile(int64_t page_bytes) : page_bytes_(page_bytes) {
-  file_ = ::memfd_create("tidemark-pages", MFD_CLOEXEC);
-  if (file_ < 0) throw Error(ErrorCode::device, "no file for pages: memfd_create: " + reason());
+std::string_view to_string(PageFileKind kind) {
+  switch (kind) {
+    case PageFileKind::automatic:
+      return "automatic";
+    case PageFileKind::tmpfs:
+      return "tmpfs";
+    case PageFileKind::memfd:
+      return "memfd";
+  }
+  TM_CHECK(false, "unknown PageFileKind");
+}
+
+PageFile::PageFile(int64_t page_bytes, int64_t max_bytes, PageFileKind kind)
+    : page_bytes_(page_bytes), max_chunks_(max_bytes / page_bytes) {
+  const int64_t bytes = max_chunks_ * page_bytes_;
+  for (const PageFileKind candidate : {PageFileKind::tmpfs, PageFileKind::memfd}) {
+    if (kind != PageFileKind::automatic && kind != candidate) continue;
+    OpenedFile opened = candidate == PageFileKind::tmpfs ? open_tmpfs_file(bytes) : open_sealed_memfd(bytes);
+    if (opened.descriptor >= 0) {
+      file_ = opened.descriptor;
+      kind_ = candidate;
+      return;
+    }
+    why_ += (why_.empty() ? "" : "; ") + std::string(to_string(candidate)) + ": " + opened.refusal;
+  }
+  throw Error(ErrorCode::device, "no file for pages: " + why_);
 }
 
 PageFile::~PageFile() { ::close(file_); }
 
-void PageFile::grow(int64_t chunks) {
-  const int64_t end = end_ + chunks;
-  if (::ftruncate(file_, end * page_bytes_) != 0) {
-    throw Error(ErrorCode::out_of_memory, fmt::format("the page file cannot have {} chunks: {}", end, reason()));
+int64_t PageFile::take_chunk() {
+  if (!free_.empty()) {
+    const int64_t chunk = free_.top();
+    free_.pop();
+    return chunk;
   }
-  uses_.resize(static_cast<size_t>(end), -1);
-  for (int64_t chunk = end - 1; chunk >= end_; --chunk) free_.push_back(chunk);
-  end_ = end;
+  if (static_cast<int64_t>(uses_.size()) == max_chunks_) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("all {} pages of {} are in use", max_chunks_, format_bytes(page_bytes_)));
+  }
+  uses_.push_back(-1);
+  return static_cast<int64_t>(uses_.size()) - 1;
 }
 
-void PageFile::fill(int64_t chunk) {
+void PageFile::allocate(int64_t chunk) {
   while (::fallocate(file_, 0, chunk * page_bytes_, page_bytes_) != 0) {
     if (errno == EINTR) continue;
     const std::string why = reason();
     punch(chunk);  // what was filled of it
+    free_.push(chunk);
     throw Error(ErrorCode::out_of_memory,
                 fmt::format("the kernel refuses a page of {}: {}", format_bytes(page_bytes_), why));
   }
@@ -61,44 +132,56 @@ void PageFile::punch(int64_t chunk) {
 }
 
 void PageFile::create(std::span<PageId> pages) {
-  const int64_t missing = static_cast<int64_t>(pages.size()) - static_cast<int64_t>(free_.size());
-  if (missing > 0) grow(missing);
   size_t made = 0;
   try {
     for (; made < pages.size(); ++made) {
-      const int64_t chunk = free_.back();
-      fill(chunk);
-      free_.pop_back();
+      const int64_t chunk = take_chunk();
+      allocate(chunk);
       pages[made] = {chunk};
     }
   } catch (...) {
     destroy(pages.first(made));
     throw;
   }
+  if (kind_ == PageFileKind::memfd) collapse(pages);
+}
+
+// One call for many chunks: each call makes the kernel empty the page lists of all processors. A refusal leaves small
+// pages, which work as well.
+void PageFile::collapse(std::span<const PageId> pages) {
+  for_each_run(pages, [&](size_t at, size_t count) {
+    const Window window(file_, pages[at].value * page_bytes_, static_cast<int64_t>(count) * page_bytes_, page_bytes_);
+    if (window.data()) ::madvise(window.data(), window.bytes(), MADV_COLLAPSE);
+  });
+}
+
+void PageFile::fill(std::span<const PageId> pages, uint8_t value) {
+  for_each_run(pages, [&](size_t at, size_t count) {
+    const Window window(file_, pages[at].value * page_bytes_, static_cast<int64_t>(count) * page_bytes_, page_bytes_);
+    if (!window.data()) throw Error(ErrorCode::out_of_memory, "no addresses to fill pages: " + reason());
+    std::memset(window.data(), value, window.bytes());
+  });
 }
 
 void PageFile::destroy(std::span<const PageId> pages) {
   for (const PageId page : pages) {
-    TM_CHECK(page.value >= 0 && page.value < end_ && uses_[static_cast<size_t>(page.value)] == 0,
+    const bool known = page.value >= 0 && page.value < static_cast<int64_t>(uses_.size());
+    TM_CHECK(known && uses_[static_cast<size_t>(page.value)] == 0,
              fmt::format("page {} is given back but is mapped or not there", page.value));
     punch(page.value);
-    free_.push_back(page.value);
+    free_.push(page.value);
   }
-  // The lowest first: neighbours make fewer mappings.
-  std::sort(free_.begin(), free_.end(), std::greater<>());
 }
 
 void PageFile::map(std::byte* data, std::span<const PageId> pages) {
-  size_t at = 0;
+  int64_t done = 0;
   try {
-    while (at < pages.size()) {
-      size_t end = at + 1;
-      while (end < pages.size() && pages[end].value == pages[end - 1].value + 1) ++end;
-      map_run(data + static_cast<int64_t>(at) * page_bytes_, pages[at].value, static_cast<int64_t>(end - at));
-      at = end;
-    }
+    for_each_run(pages, [&](size_t at, size_t count) {
+      map_run(data + done, pages[at].value, static_cast<int64_t>(count));
+      done += static_cast<int64_t>(count) * page_bytes_;
+    });
   } catch (...) {
-    if (at > 0) unmap(data, static_cast<int64_t>(at) * page_bytes_);
+    if (done > 0) unmap(data, done);
     throw;
   }
 }
@@ -121,6 +204,8 @@ void PageFile::unmap(std::byte* data, int64_t bytes) {
   if (::mmap(data, static_cast<size_t>(bytes), PROT_NONE, flags, -1, 0) == MAP_FAILED) {
     throw Error(ErrorCode::device, "pages cannot be unmapped: " + reason());
   }
+  // As reserved: pages may be committed there later.
+  ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   ::madvise(data, static_cast<size_t>(bytes), MADV_DONTDUMP);
   for (int64_t at = 0; at < bytes; at += page_bytes_) note_unmapped(data + at);
 }
@@ -131,9 +216,13 @@ int64_t PageFile::chunk_at(std::byte* data) const {
 }
 
 // A granule begins a mapping unless the one before continues into it.
+bool PageFile::begins_mapping(std::byte* data, int64_t chunk) const {
+  return chunk == 0 || chunk_at(data - page_bytes_) != chunk - 1;
+}
+
 void PageFile::note_mapped(std::byte* data, int64_t chunk) {
   ++uses_[static_cast<size_t>(chunk)];
-  if (chunk == 0 || chunk_at(data - page_bytes_) != chunk - 1) ++mappings_;
+  if (begins_mapping(data, chunk)) ++mappings_;
   if (chunk_at(data + page_bytes_) == chunk + 1) --mappings_;
   chunks_[data] = chunk;
 }
@@ -141,7 +230,7 @@ void PageFile::note_mapped(std::byte* data, int64_t chunk) {
 void PageFile::note_unmapped(std::byte* data) {
   const int64_t chunk = chunk_at(data);
   --uses_[static_cast<size_t>(chunk)];
-  if (chunk == 0 || chunk_at(data - page_bytes_) != chunk - 1) --mappings_;
+  if (begins_mapping(data, chunk)) --mappings_;
   if (chunk_at(data + page_bytes_) == chunk + 1) ++mappings_;
   chunks_.erase(data);
 }

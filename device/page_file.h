@@ -8,11 +8,20 @@
 // counted, and refused before the kernel refuses threads. A touch of an address without a page is a fault: addresses
 // are without access until they are mapped, and a mapped chunk must not be destroyed (the kernel would silently fill it
 // again).
+//
+// Two kinds of file. `tmpfs`: on a file system of its own that is mounted nowhere and asks for huge pages; its size is
+// a limit that the kernel keeps to the byte; needs the right to mount. `memfd`: an anonymous file, sealed so that its
+// size stays; the small pages of new chunks are collapsed into huge ones in one call. `automatic` is the first that the
+// kernel gives.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <queue>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -20,13 +29,22 @@
 
 namespace tidemark {
 
+enum class PageFileKind : uint8_t { automatic, tmpfs, memfd };
+
+std::string_view to_string(PageFileKind kind);
+
 class PageFile {
  public:
-  // Chunks of page_bytes, a multiple of the system's page. Throws Error(device).
-  explicit PageFile(int64_t page_bytes);
+  // Chunks of page_bytes, a multiple of the system's page; max_bytes in all, which costs nothing until it is created.
+  // Throws Error(device) if the kernel does not give the kind.
+  PageFile(int64_t page_bytes, int64_t max_bytes, PageFileKind kind = PageFileKind::automatic);
   ~PageFile();
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;
+
+  // What it is, never automatic; why it is not the first choice, if so.
+  PageFileKind kind() const { return kind_; }
+  const std::string& why() const { return why_; }
 
   // All or nothing: throws Error(out_of_memory). The caller has made sure that the machine has the memory: beyond it,
   // the kernel kills instead of refusing.
@@ -36,25 +54,32 @@ class PageFile {
   void map(std::byte* data, std::span<const PageId> pages);
   // Back to addresses without access.
   void unmap(std::byte* data, int64_t bytes);
+  // Fills pages that are there, mapped or not, with one byte.
+  void fill(std::span<const PageId> pages, uint8_t value);
   // What the kernel counts for the file. Throws Error(io).
   int64_t measured_bytes() const;
   // Runs of neighbouring chunks behind neighbouring addresses: what the kernel counts as one mapping each.
   int64_t mappings() const { return mappings_; }
 
  private:
-  void grow(int64_t chunks);
-  void fill(int64_t chunk);
+  int64_t take_chunk();
+  void allocate(int64_t chunk);
   void punch(int64_t chunk);
+  void collapse(std::span<const PageId> pages);
   void map_run(std::byte* data, int64_t first_chunk, int64_t count);
   void note_mapped(std::byte* data, int64_t chunk);
   void note_unmapped(std::byte* data);
   int64_t chunk_at(std::byte* data) const;  // -1: none
+  bool begins_mapping(std::byte* data, int64_t chunk) const;
 
   const int64_t page_bytes_;
+  const int64_t max_chunks_;
+  PageFileKind kind_ = PageFileKind::automatic;
+  std::string why_;
   int file_ = -1;
-  int64_t end_ = 0;                                 // pages that the file has room for
-  std::vector<int64_t> free_;                       // chunks below end_ without memory, the lowest last
-  std::vector<int32_t> uses_;                       // by chunk: how often it is mapped; -1: no memory
+  // Chunks that had a page; the lowest first, because neighbours make fewer mappings.
+  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> free_;
+  std::vector<int32_t> uses_;                       // by chunk that was ever used: how often it is mapped; -1: no page
   std::unordered_map<std::byte*, int64_t> chunks_;  // by address of the granule that it is behind
   int64_t mappings_ = 0;
 };
