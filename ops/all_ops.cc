@@ -11,6 +11,7 @@
 #include "ops/fill/fill.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
+#include "ops/lstm/lstm.h"
 #include "ops/matmul/matmul.h"
 #include "ops/optimizer/optimizer.h"
 #include "ops/pack/pack.h"
@@ -50,12 +51,16 @@ OpSet all_ops() {
   ops.add(layer_norm_grad_op());
   ops.add(linear_cross_entropy_op());
   ops.add(linear_cross_entropy_grad_op());
+  ops.add(lstm_op());
+  ops.add(lstm_grad_op());
+  ops.add(lstm_grad_weight_op());
   ops.add(matmul_op());
   ops.add(matmul_grad_input_op());
   ops.add(matmul_grad_weight_op());
   ops.add(max_pool2d_op());
   ops.add(max_pool2d_grad_op());
   ops.add(pack_op());
+  ops.add(packed_row_ids_op());
   ops.add(position_grad_op());
   ops.add(relu_op());
   ops.add(relu_grad_op());
