@@ -20,7 +20,4 @@ class TextKind : public DataKind {
   double eval_share_ = 0.1;
 };
 
-// Offset of the first byte that is not part of well-formed UTF-8 (RFC 3629), or -1.
-int64_t find_invalid_utf8(std::string_view text);
-
 }  // namespace tidemark::data
