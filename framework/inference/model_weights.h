@@ -28,6 +28,7 @@ class ModelWeights {
 
   int64_t bytes() const { return block_.bytes(); }
   const std::vector<runtime::BodyBindings::Placed>& places() const { return places_; }
+  const ValueType& type(size_t place) const { return types_[place]; }
 
  private:
   void refuse_other_model(const checkpoint::Checkpoint& checkpoint) const;
