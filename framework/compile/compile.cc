@@ -1,12 +1,15 @@
 #include "framework/compile/compile.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "framework/compile/liveness.h"
 #include "framework/compile/lowering.h"
+#include "framework/compile/rewrite_check.h"
 #include "framework/compile/segments.h"
+#include "framework/compile/split_nodes.h"
 #include "framework/compile/step_trace.h"
 #include "framework/compile/update_schedule.h"
 #include "graph/verifier.h"
@@ -16,6 +19,17 @@ namespace {
 
 // Offsets only have to fit the budget there, and are planned for many schedules.
 constexpr int64_t kOffsetWorkInRecomputation = 500'000;
+
+int64_t total(const CategoryBytes& bytes) {
+  int64_t sum = 0;
+  for (int64_t b : bytes) sum += b;
+  return sum;
+}
+
+// Where most bytes are live.
+size_t peak_instruction(const Body& body) {
+  return static_cast<size_t>(std::ranges::max_element(body.live, {}, total) - body.live.begin());
+}
 
 // Compiles one body at a given base, between the segments and the offset planner.
 class BodyCompiler {
@@ -30,44 +44,19 @@ class BodyCompiler {
     body.shares_step_segment = spec.shares_step_segment;
     order_updates(body.graph);
     verify(body.graph, ops_.table());
+    Graph verified = recomputes() ? body.graph : Graph();
     const LoweredNodes lowered = lower(body.graph, ops_, options_.device, options_.threads);
-    if (!recomputes()) {
-      lay_out(body, lowered);
-      return body;
-    }
-    Body plain = body;
-    lay_out(plain, lowered);
-    if (plain.peak_bytes <= options_.arena_budget_bytes) return plain;
-    try {
-      return with_recomputation(body, lowered, plain.base);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::out_of_memory) throw;
-      throw Error(ErrorCode::out_of_memory, refusal(plain, error.what()));
-    }
+    lay_out(body, lowered, options_.planner_options);
+    if (recomputes() && body.peak_bytes > options_.arena_budget_bytes) return recompute(std::move(verified), body);
+    return body;
   }
 
  private:
   int64_t guard_bytes() const { return options_.debug_guards ? kGuardBytes : 0; }
 
-  std::string refusal(const Body& plain, const std::string& why) const {
-    const auto largest = std::ranges::max_element(plain.trace.buffers, {}, &memory::Buffer::bytes);
-    std::string text = "arena for '" + options_.name + "/" + plain.name + "' needs " +
-                       std::to_string(plain.peak_bytes) + " bytes (" + format_bytes(plain.peak_bytes) +
-                       "), budget is " + std::to_string(options_.arena_budget_bytes) + " (" +
-                       format_bytes(options_.arena_budget_bytes) + ")";
-    if (largest != plain.trace.buffers.end()) {
-      const auto i = static_cast<size_t>(largest - plain.trace.buffers.begin());
-      text += "; largest tensor of the body is '" + plain.buffer_names[i] + "' (" + format_bytes(largest->bytes) + ")";
-    }
-    return text + "; recomputation does not get there: " + why +
-           "; raise memory.budget (only whole pages of the device count) or lower memory.micro_batch";
-  }
-
   bool recomputes() const { return options_.recompute != "none" && options_.arena_budget_bytes > 0; }
 
   // Everything from kernels to offsets.
-  void lay_out(Body& body, const LoweredNodes& lowered) const { lay_out(body, lowered, options_.planner_options); }
-
   void lay_out(Body& body, const LoweredNodes& lowered, const memory::OffsetPlannerOptions& offset_options) const {
     Liveness liveness =
         find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), body.shares_step_segment});
@@ -75,32 +64,111 @@ class BodyCompiler {
     emit_instructions(body, lowered);
     list_tensors(body);
     count_live(body);
+    if (options_.sum_costs) body.cost_nanoseconds = sum_costs(body, lowered);
+  }
+
+  int64_t sum_costs(const Body& body, const LoweredNodes& lowered) const {
+    TM_CHECK(options_.costs != nullptr, "no costs to sum");
+    int64_t sum = 0;
+    for (NodeId id : body.graph.order()) sum += options_.costs->nanoseconds(body.graph, id, lowered.at(id));
+    return sum;
+  }
+
+  // A body before recomputation, as the planner sees it.
+  struct Planned {
+    Body unplaced;
+    LoweredNodes lowered;
+    memory::StepTrace trace;
+  };
+
+  Planned plannable(Graph verified, const Body& plain) const {
+    TM_CHECK(options_.costs != nullptr, "recomputation needs costs");
+    Planned planned;
+    planned.unplaced.name = plain.name;
+    planned.unplaced.shares_step_segment = plain.shares_step_segment;
+    Graph& graph = planned.unplaced.graph = std::move(verified);
+    split_nodes(graph, ops_);
+    verify(graph, ops_.table());
+    planned.lowered = lower(graph, ops_, options_.device, options_.threads);
+    planned.trace = step_trace_of(graph, ops_.table(), planned.lowered, *options_.costs,
+                                  {options_.alignment, guard_bytes(), plain.base, plain.shares_step_segment});
+    return planned;
+  }
+
+  Body recompute(Graph verified, const Body& plain) const {
+    const Planned planned = plannable(std::move(verified), plain);
+    if (auto body = within(planned, options_.arena_budget_bytes, options_.recompute_options)) return std::move(*body);
+    const int64_t least_bytes = least_budget(planned, plain.peak_bytes);
+    auto least = within(planned, least_bytes, options_.recompute_options);
+    if (least && least_bytes <= options_.arena_budget_bytes) return std::move(*least);
+    throw BudgetRefusal(refusal(plain, least ? *least : plain, least_bytes, planned), least_bytes);
+  }
+
+  // Between what no schedule gets below and what the plain order needs; in whole pages. The ends hang on the body
+  // alone, so every budget that is refused is told the same figure.
+  int64_t least_budget(const Planned& planned, int64_t plain_bytes) const {
+    const int64_t page = options_.budget_granularity_bytes;
+    memory::RecomputeOptions options = options_.recompute_options;
+    options.bound_work_limit = 0;
+    int64_t fails = (memory::least_conceivable_peak(planned.trace).bytes - 1) / page * page;
+    int64_t works = round_up(plain_bytes, page);
+    while (works - fails > page) {
+      const int64_t middle = fails + (works - fails) / page / 2 * page;
+      (within(planned, middle, options) ? works : fails) = middle;
+    }
+    return works;
   }
 
   // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so
-  // what is missing is taken off the planner's budget until the real arena fits.
-  Body with_recomputation(const Body& unplaced, const LoweredNodes& lowered, int64_t base) const {
-    TM_CHECK(options_.costs != nullptr, "recomputation needs costs");
+  // what is missing is taken off the planner's budget until the real arena fits. Nothing if the planner finds nothing.
+  std::optional<Body> within(const Planned& planned, int64_t arena_budget_bytes,
+                             memory::RecomputeOptions options) const {
     const auto recomputer = memory::make_recompute_planner(options_.recompute);
     const auto offsets = memory::make_offset_planner(options_.planner);
-    memory::RecomputeOptions options = options_.recompute_options;
     options.offset_planner = offsets.get();
     options.offset_options = options_.planner_options;
     options.offset_options.work_limit = std::min(options.offset_options.work_limit, kOffsetWorkInRecomputation);
-    const memory::StepTrace trace =
-        step_trace_of(unplaced.graph, ops_.table(), lowered, *options_.costs,
-                      {options_.alignment, guard_bytes(), base, unplaced.shares_step_segment});
-    int64_t budget_bytes = options_.arena_budget_bytes;
+    int64_t budget_bytes = arena_budget_bytes;
     for (;;) {
-      const memory::RecomputePlan plan = recomputer->plan(trace, budget_bytes, options);
-      Body body = unplaced;
-      LoweredNodes nodes = lowered;
-      const int64_t further_runs = apply_schedule(body.graph, nodes, plan.schedule.steps);
-      lay_out(body, nodes, options.offset_options);
-      body.recomputation = {plan.planner, further_runs, plan.overhead, plan.overhead_lower_bound};
-      if (body.peak_bytes <= options_.arena_budget_bytes) return body;
-      budget_bytes -= body.peak_bytes - options_.arena_budget_bytes;
+      memory::RecomputePlan plan;
+      try {
+        plan = recomputer->plan(planned.trace, budget_bytes, options);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::out_of_memory) throw;
+        return std::nullopt;
+      }
+      Body body = rewritten(planned, plan, options.offset_options);
+      if (body.peak_bytes <= arena_budget_bytes) return body;
+      budget_bytes -= body.peak_bytes - arena_budget_bytes;
     }
+  }
+
+  Body rewritten(const Planned& planned, const memory::RecomputePlan& plan,
+                 const memory::OffsetPlannerOptions& offset_options) const {
+    Body body = planned.unplaced;
+    LoweredNodes lowered = planned.lowered;
+    const int64_t further_runs = apply_schedule(body.graph, lowered, plan.schedule.steps);
+    lay_out(body, lowered, offset_options);
+    const std::string fault = find_rewrite_fault(planned.trace, plan, body, lowered, ops_.table());
+    TM_CHECK(fault.empty(), "body '" + body.name + "' as rewritten: " + fault);
+    body.recomputation = {plan.planner, further_runs, plan.overhead, plan.overhead_lower_bound};
+    return body;
+  }
+
+  std::string refusal(const Body& plain, const Body& least, int64_t least_bytes, const Planned& planned) const {
+    const auto sized = [](int64_t bytes) { return std::to_string(bytes) + " bytes (" + format_bytes(bytes) + ")"; };
+    std::string text = "arena for '" + options_.name + "/" + plain.name + "' needs " + sized(plain.peak_bytes) +
+                       ", budget is " + sized(options_.arena_budget_bytes);
+    const auto largest = std::ranges::max_element(plain.trace.buffers, {}, &memory::Buffer::bytes);
+    if (largest != plain.trace.buffers.end()) {
+      const auto i = static_cast<size_t>(largest - plain.trace.buffers.begin());
+      text += "; largest tensor of the body is '" + plain.buffer_names[i] + "' (" + format_bytes(largest->bytes) + ")";
+    }
+    text += "; with recomputation the least budget that works is " + sized(least_bytes);
+    if (const size_t at = peak_instruction(least); at < least.instructions.size())
+      text += ", set by '" + least.instructions[at].node + "' (" + least.instructions[at].op + ")";
+    return text + "; no schedule at all needs less than " + sized(memory::least_conceivable_peak(planned.trace).bytes) +
+           "; raise memory.budget (only whole pages of the device count) or lower memory.micro_batch";
   }
 
   void order_updates(Graph& graph) const {
@@ -212,12 +280,6 @@ class BodyCompiler {
   const Segment& step_;
 };
 
-int64_t total(const CategoryBytes& bytes) {
-  int64_t sum = 0;
-  for (int64_t b : bytes) sum += b;
-  return sum;
-}
-
 void find_peak(Program& program) {
   for (size_t b = 0; b < program.bodies.size(); ++b) {
     const Body& body = program.bodies[b];
@@ -226,10 +288,24 @@ void find_peak(Program& program) {
     program.arena_bytes = body.peak_bytes;
     program.peak_body = b;
   }
-  const auto& live = program.bodies[program.peak_body].live;
-  const auto most = std::ranges::max_element(live, {}, total);
-  program.peak_instruction = static_cast<size_t>(most - live.begin());
-  program.peak_categories = *most;
+  const Body& body = program.bodies[program.peak_body];
+  program.peak_instruction = peak_instruction(body);
+  program.peak_categories = body.live[program.peak_instruction];
+}
+
+// A refusal of one body names the least budget of all of them.
+std::vector<Body> compile_bodies(const BodyCompiler& compiler, std::vector<BodySpec> specs) {
+  std::vector<Body> bodies;
+  std::optional<BudgetRefusal> refusal;
+  for (BodySpec& spec : specs) {
+    try {
+      bodies.push_back(compiler.compile(std::move(spec)));
+    } catch (const BudgetRefusal& refused) {
+      if (!refusal || refused.least_budget_bytes() > refusal->least_budget_bytes()) refusal = refused;
+    }
+  }
+  if (refusal) throw *refusal;
+  return bodies;
 }
 
 }  // namespace
@@ -242,7 +318,7 @@ Program compile(std::vector<BodySpec> bodies, const ops::OpSet& ops, const Compi
   Program program;
   program.name = options.name;
   const BodyCompiler compiler(ops, options, run, step);
-  for (BodySpec& spec : bodies) program.bodies.push_back(compiler.compile(std::move(spec)));
+  program.bodies = compile_bodies(compiler, std::move(bodies));
   program.persistent = run.tensors;
   program.step = step.tensors;
   program.run_segment_bytes = run.bytes;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "framework/compile/costs.h"
 #include "framework/compile/program.h"
 #include "memory/recompute/recompute_planner.h"
@@ -30,8 +31,10 @@ struct CompileOptions {
   // memory::all_recompute_planners, or "none". 0: no budget. `costs` is asked only then; it must outlive the call.
   std::string recompute = "none";
   int64_t arena_budget_bytes = 0;
+  int64_t budget_granularity_bytes = 1;  // pages of the device: budgets that a refusal names are multiples of it
   memory::RecomputeOptions recompute_options;
   Costs* costs = nullptr;
+  bool sum_costs = false;     // asks `costs` for every instruction and fills Body::cost_nanoseconds
   bool debug_guards = false;  // memory.debug: kGuardBytes before and after every buffer
   // Updates wait for the end of the body instead of running as soon as they can; for the tests that show what that
   // saves.
@@ -40,9 +43,21 @@ struct CompileOptions {
 
 inline constexpr int64_t kGuardBytes = 64;
 
-// Throws Error(config) for a graph that does not verify or has no kernel, and what the planners throw: with
-// recomputation and a budget that cannot be met, Error(out_of_memory) naming the least one that can. Without
-// recomputation the budget is not looked at.
+// No schedule was found within arena_budget_bytes. The least budget works: compile() succeeds with it, and does not
+// with budget_granularity_bytes less.
+class BudgetRefusal : public Error {
+ public:
+  BudgetRefusal(const std::string& message, int64_t least_budget_bytes)
+      : Error(ErrorCode::out_of_memory, message), least_budget_bytes_(least_budget_bytes) {}
+  int64_t least_budget_bytes() const { return least_budget_bytes_; }
+
+ private:
+  int64_t least_budget_bytes_;
+};
+
+// Throws Error(config) for a graph that does not verify or has no kernel, and what the planners throw; BudgetRefusal
+// with recomputation and a budget that cannot be met. Without recomputation the budget is not looked at. Every
+// rewritten body is held against memory's independent plan checks and the verifier (rewrite_check.h).
 Program compile(std::vector<BodySpec> bodies, const ops::OpSet& ops, const CompileOptions& options);
 
 }  // namespace tidemark::compile

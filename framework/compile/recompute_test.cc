@@ -45,12 +45,13 @@ class RecomputeTest : public ::testing::Test {
     return graph;
   }
 
-  Program compile_within(Graph graph, int64_t budget_bytes, const std::string& planner) {
+  Program compile_within(Graph graph, int64_t budget_bytes, const std::string& planner, int64_t page_bytes = 1) {
     std::vector<BodySpec> bodies;
     bodies.push_back({"body", std::move(graph), false});
     CompileOptions options;
     options.recompute = planner;
     options.arena_budget_bytes = budget_bytes;
+    options.budget_granularity_bytes = page_bytes;
     options.costs = &costs_;
     return compile(std::move(bodies), ops_, options);
   }
@@ -115,6 +116,77 @@ TEST_F(RecomputeTest, OutOfReachNamesBothNumbersAndTheLeastBudget) {
     EXPECT_NE(text.find("least budget"), std::string::npos) << text;
     EXPECT_NE(text.find("memory.micro_batch"), std::string::npos) << text;
   }
+}
+
+// Case: the refusal of a budget named another that was refused as well.
+TEST_F(RecomputeTest, TheLeastBudgetThatIsNamedWorksAndOnePageLessDoesNot) {
+  for (const int64_t page : {kBytes, int64_t{3000}}) {
+    int64_t least = 0;
+    for (const int64_t budget : {kBytes, 3 * kBytes}) {
+      try {
+        compile_within(there_and_back(10), budget / page * page + (budget < page ? 1 : 0), "search", page);
+        FAIL() << "accepted " << budget;
+      } catch (const BudgetRefusal& refusal) {
+        EXPECT_EQ(refusal.least_budget_bytes() % page, 0);
+        EXPECT_NE(
+            std::string(refusal.what())
+                .find("the least budget that works is " + std::to_string(refusal.least_budget_bytes()) + " bytes"),
+            std::string::npos)
+            << refusal.what();
+        EXPECT_TRUE(least == 0 || least == refusal.least_budget_bytes()) << "one figure for all that are refused";
+        least = refusal.least_budget_bytes();
+      }
+    }
+    EXPECT_LE(compile_within(there_and_back(10), least, "search", page).arena_bytes, least);
+    try {
+      compile_within(there_and_back(10), least - page, "search", page);
+      FAIL() << "page " << page << ": " << least - page << " works too";
+    } catch (const BudgetRefusal& refusal) {
+      EXPECT_EQ(refusal.least_budget_bytes(), least);
+    }
+  }
+}
+
+TEST_F(RecomputeTest, ARefusalSpeaksForAllBodies) {
+  std::vector<BodySpec> bodies;
+  bodies.push_back({"short", there_and_back(3), false});
+  bodies.push_back({"long", there_and_back(9), false});
+  CompileOptions options;
+  options.recompute = "search";
+  options.arena_budget_bytes = kBytes;
+  options.budget_granularity_bytes = kBytes;
+  options.costs = &costs_;
+  const auto least_of = [&](int length) {
+    try {
+      compile_within(there_and_back(length), kBytes, "search", kBytes);
+    } catch (const BudgetRefusal& refusal) {
+      return refusal.least_budget_bytes();
+    }
+    return int64_t{0};
+  };
+  try {
+    compile(std::move(bodies), ops_, options);
+    FAIL() << "accepted";
+  } catch (const BudgetRefusal& refusal) {
+    EXPECT_EQ(refusal.least_budget_bytes(), std::max(least_of(3), least_of(9)));
+    EXPECT_NE(std::string(refusal.what()).find("program/long"), std::string::npos) << refusal.what();
+  }
+}
+
+TEST_F(RecomputeTest, CostsAreSummedOverAllRuns) {
+  std::vector<BodySpec> bodies;
+  bodies.push_back({"body", there_and_back(12), false});
+  CompileOptions options;
+  options.costs = &costs_;
+  EXPECT_EQ(compile(std::move(bodies), ops_, options).bodies[0].cost_nanoseconds, 0) << "only where asked";
+  bodies.clear();
+  bodies.push_back({"body", there_and_back(12), false});
+  options.sum_costs = true;
+  options.recompute = "search";
+  options.arena_budget_bytes = 9 * kBytes;
+  const Body body = compile(std::move(bodies), ops_, options).bodies[0];
+  EXPECT_GT(body.recomputation.further_runs, 0);
+  EXPECT_EQ(body.cost_nanoseconds, static_cast<int64_t>(body.instructions.size()));
 }
 
 // Two further runs of one node: the second copy stands on the first's name, readers take the latest one.
