@@ -71,10 +71,17 @@ ValueId layer_norm(ModelBuilder& builder, std::string_view name, ValueId x) {
   return builder.op("layer_norm", "normalise", {x, scale, shift}, {{"eps", kNormEps}});
 }
 
+DropoutSites DropoutSites::of_rows(ModelBuilder& builder, const ModelRequest& request, double p, ValueId lengths) {
+  DropoutSites sites(request, p);
+  if (p > 0.0 && request.training)
+    sites.ids_ = builder.op("packed_row_ids", "row_ids", {request.sample_ids, lengths}, {{"rows", request.rows}});
+  return sites;
+}
+
 ValueId DropoutSites::apply(ModelBuilder& builder, ValueId x) {
   const int64_t site = next_++;
   if (p_ == 0.0 || !request_.training) return x;
-  return builder.op("dropout", "dropout", {x, request_.sample_ids, request_.step_state},
+  return builder.op("dropout", "dropout", {x, ids_, request_.step_state},
                     {{"p", p_}, {"seed", static_cast<int64_t>(request_.seed)}, {"op_index", site}});
 }
 

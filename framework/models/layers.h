@@ -38,11 +38,14 @@ ValueId layer_norm(ModelBuilder& builder, std::string_view name, ValueId x);
 // Numbers the dropout nodes of a model, so that each draws its own mask. No node where p is 0 or in evaluation.
 class DropoutSites {
  public:
-  DropoutSites(const ModelRequest& request, double p) : request_(request), p_(p) {}
+  DropoutSites(const ModelRequest& request, double p) : request_(request), ids_(request.sample_ids), p_(p) {}
+  // For values [rows, ..] of packed samples with these lengths: the draws of a row hang on its sample and step.
+  static DropoutSites of_rows(ModelBuilder& builder, const ModelRequest& request, double p, ValueId lengths);
   ValueId apply(ModelBuilder& builder, ValueId x);
 
  private:
   const ModelRequest& request_;
+  ValueId ids_;  // of what draws as one
   double p_;
   int64_t next_ = 0;
 };

@@ -26,6 +26,22 @@ data::DataInfo text(int64_t context, int64_t classes) {
   return {.fields = {{"tokens", window}, {"targets", window}}, .classes = classes, .kind = "text"};
 }
 
+data::DataInfo lines() {
+  const ValueType number{DType::i32, Shape{}};
+  return {.fields = {{"tokens", number, true}, {"targets", number, true}, {"lengths", number}},
+          .classes = 256,
+          .kind = "lines",
+          .packed = true};
+}
+
+// What the model can be trained on.
+data::DataInfo data_for(const Model& model) {
+  for (const data::DataInfo& data : {images(), text(model.context(), 256), lines()})
+    if (model.problems(data).empty()) return data;
+  ADD_FAILURE() << "no data for " << model.kind();
+  return images();
+}
+
 class ModelsTest : public ::testing::Test {
  protected:
   // The graph of one body, with its backward pass if it trains.
@@ -34,6 +50,7 @@ class ModelsTest : public ::testing::Test {
     ModelBuilder builder(graph, ops_.table());
     ModelRequest request{.data = data,
                          .batch = batch,
+                         .rows = data.packed ? 3 * batch : 0,
                          .training = training,
                          .norm_batch = model.has_batch_norm() ? 4 : 0,
                          .seed = 1,
@@ -42,7 +59,7 @@ class ModelsTest : public ::testing::Test {
                          .step_state = {},
                          .loss_weight = {}};
     for (const data::InputField& field : data.fields) {
-      std::vector<int64_t> dims{batch};
+      std::vector<int64_t> dims{field.per_row ? request.rows : batch};
       if (field.name != "labels")
         dims.insert(dims.end(), field.sample.shape.dims().begin(), field.sample.shape.dims().end());
       request.inputs.push_back(builder.external("input/" + field.name, {field.sample.dtype, Shape(dims)},
@@ -86,7 +103,7 @@ class ModelsTest : public ::testing::Test {
 
 TEST_F(ModelsTest, EveryParameterHasAGradientAndAFirstValue) {
   for (const auto& model : all_models()) {
-    const data::DataInfo data = model->context() > 0 ? text(model->context(), 256) : images();
+    const data::DataInfo data = data_for(*model);
     const Graph graph = build(*model, data, 4, true);
     EXPECT_EQ(gradients_, weights(graph)) << model->kind();
     for (const Value& v : graph.values()) {
@@ -100,7 +117,7 @@ TEST_F(ModelsTest, EvaluationHasTheSameParametersAndNothingRandomOrUpdated) {
     Keys keys;
     keys.reals_by_name["dropout"] = 0.5;
     model->fields(keys);
-    const data::DataInfo data = model->context() > 0 ? text(model->context(), 256) : images();
+    const data::DataInfo data = data_for(*model);
     const Graph training = build(*model, data, 4, true), evaluation = build(*model, data, 4, false);
     EXPECT_EQ(parameters(training), parameters(evaluation)) << model->kind();
     EXPECT_EQ(nodes(evaluation, "dropout") + nodes(evaluation, "batch_norm") +
