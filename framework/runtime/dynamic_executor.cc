@@ -21,6 +21,16 @@
 // update were refused. It is planned at once, since a planned body asks once, before its first instruction.
 namespace tidemark::runtime {
 
+memory::OffsetPlan plan_block(const compile::UnplacedBody& body, const DynamicOptions& options) {
+  const auto planner = memory::make_offset_planner(options.compile.planner);
+  memory::OffsetPlannerOptions quick = options.compile.planner_options;
+  quick.work_limit = std::min(quick.work_limit, options.planning_work_limit);
+  memory::OffsetPlan plan = planner->minimize(body.trace, quick);
+  if (plan.peak_bytes <= options.room_bytes || plan.lower_bound_bytes > options.room_bytes) return plan;
+  memory::FitResult within = planner->fit(body.trace, options.room_bytes, options.compile.planner_options);
+  return within.fit == memory::Fit::fits ? std::move(within.plan) : std::move(plan);
+}
+
 // The one that ran last stands first; the last one goes when there is no room.
 class DynamicExecutor::Cache {
  public:
@@ -97,16 +107,9 @@ DynamicBody& DynamicExecutor::compile_new(std::string_view key, const std::funct
   return cache_->add(std::string(key), std::move(body), bindings);
 }
 
-void DynamicExecutor::plan(DynamicBody& body) {
-  memory::OffsetPlannerOptions options = options_.compile.planner_options;
-  options.work_limit = std::min(options.work_limit, options_.planning_work_limit);
-  body.set_plan(memory::make_offset_planner(options_.compile.planner)->minimize(body.body().trace, options));
-  plans_.fetch_add(1, std::memory_order_relaxed);
-}
-
 bool DynamicExecutor::may_run_unplanned(const compile::UnplacedBody& body) const {
   return !plans_at_once_ && !body.updates_run_values &&
-         body.blocks_peak_bytes(options_.page_bytes) <= options_.unplanned_limit_bytes;
+         body.blocks_peak_bytes(options_.page_bytes) <= options_.room_bytes;
 }
 
 void DynamicExecutor::run(std::string_view key, const std::function<compile::BodySpec()>& make_body,
@@ -116,7 +119,10 @@ void DynamicExecutor::run(std::string_view key, const std::function<compile::Bod
   if (is_new) body = &compile_new(key, make_body, bindings);
   cache_->touch(*body);
   const bool unplanned = is_new && may_run_unplanned(body->body());
-  if (!unplanned && !body->is_planned()) plan(*body);
+  if (!unplanned && !body->is_planned()) {
+    body->set_plan(plan_block(body->body(), options_));
+    plans_.fetch_add(1, std::memory_order_relaxed);
+  }
   Running running(*this, *body);
   const auto at = [&](size_t instruction) { running.at(instruction); };
   if (unplanned) {

@@ -48,11 +48,15 @@ struct DynamicOptions {
   size_t cached_bodies = 256;
   // Work of one offset plan, in units of memory::OffsetPlannerOptions; below CompileOptions' since shapes are many.
   int64_t planning_work_limit = 200'000;
-  // A body whose blocks, taken one by one and each in whole pages of `page_bytes`, would together be above this is
-  // planned at its first appearance: one block has no such loss.
-  int64_t unplanned_limit_bytes = std::numeric_limits<int64_t>::max();
+  // What the allocator is known to have room for. A body whose blocks, taken one by one in pages of `page_bytes`, could
+  // together be above it is planned at its first appearance, since one block has no such loss; a plan that is above it
+  // is searched for again, with the whole work of `compile`.
+  int64_t room_bytes = std::numeric_limits<int64_t>::max();
   int64_t page_bytes = 1;
 };
+
+// How the executor plans a body: what its one block takes is known before it runs.
+memory::OffsetPlan plan_block(const compile::UnplacedBody& body, const DynamicOptions& options);
 
 // What a body reads and writes outside its own buffers. Names that the body does not have are ignored, so one list can
 // serve several bodies; every run of a key has the same names in the same order (TM_CHECK).
@@ -119,7 +123,6 @@ class DynamicExecutor {
 
   DynamicBody& compile_new(std::string_view key, const std::function<compile::BodySpec()>& make_body,
                            const BodyBindings& bindings);
-  void plan(DynamicBody& body);
   bool may_run_unplanned(const compile::UnplacedBody& body) const;
 
   const ops::OpSet& ops_;

@@ -151,7 +151,7 @@ TEST_F(DynamicExecutorTest, UpdatesOfTheRunArePlannedAtOnce) {
 TEST_F(DynamicExecutorTest, WhatIsTooWideInSingleBlocksIsPlannedAtOnce) {
   DynamicOptions options;
   options.page_bytes = 4096;
-  options.unplanned_limit_bytes = 4096;
+  options.room_bytes = 4096;
   DynamicExecutor executor(ops_, options, allocator_);
   State small(64), large(1024);
   run(executor, small);

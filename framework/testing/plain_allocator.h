@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -15,18 +16,23 @@ namespace tidemark::testing {
 
 class PlainAllocator : public memory::Allocator {
  public:
-  // From now on `grants` requests are served, the ones after are refused until allow() is called.
-  void refuse_after(int64_t grants) { grants_left_ = grants; }
-  void allow() { grants_left_ = -1; }
+  // From now on `grants` requests are served, then `refusals` are refused, then all are served again.
+  void refuse_after(int64_t grants, int64_t refusals = std::numeric_limits<int64_t>::max()) {
+    grants_left_ = grants;
+    refusals_left_ = refusals;
+  }
+  void allow() { refusals_left_ = 0; }
 
   std::byte* allocate(const memory::AllocationRequest& request) override {
     TM_CHECK(request.bytes > 0, "empty request");
     ++stats_.allocations;
-    if (grants_left_ == 0) {
+    if (grants_left_ > 0) {
+      --grants_left_;
+    } else if (refusals_left_ > 0) {
+      --refusals_left_;
       ++stats_.out_of_memory;
       throw Error(ErrorCode::out_of_memory, "refused by the test, " + std::to_string(request.bytes) + " bytes");
     }
-    if (grants_left_ > 0) --grants_left_;
     AlignedBytes bytes(request.bytes);
     std::byte* address = bytes.data();
     stats_.allocated_bytes += request.bytes;
@@ -62,7 +68,8 @@ class PlainAllocator : public memory::Allocator {
 
   std::map<std::byte*, Live> blocks_;
   memory::AllocatorStats stats_;
-  int64_t grants_left_ = -1;  // -1: no end
+  int64_t grants_left_ = 0;
+  int64_t refusals_left_ = 0;
 };
 
 }  // namespace tidemark::testing

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "framework/compile/measured_costs.h"
+#include "framework/train/packed_bodies.h"
 #include "framework/train/plan_digest.h"
 
 namespace tidemark::train {
@@ -31,6 +32,8 @@ BatchPlan batch_plan(const config::Config& config, const data::Dataset& dataset)
   plan.norm_batch = config.memory.norm_batch;
   plan.clip_norm = config.train.clip_norm;
   plan.seed = static_cast<uint64_t>(config.train.seed);
+  plan.train_rows = data::most_rows(dataset, data::Split::train, plan.micro_batch);
+  plan.eval_rows = data::most_rows(dataset, data::Split::eval, plan.micro_batch);
   return plan;
 }
 
@@ -55,6 +58,8 @@ void fill_lengths(PlannedRun& run, const config::TrainSection& train) {
                   .warmup_steps = train.warmup_steps,
                   .total_steps = run.total_steps};
   run.targets_per_sample = run.dataset->targets(data::Split::train, 0);
+  if (run.batch.packed())
+    run.targets_per_sample = std::max<int64_t>(run.targets_per_sample, 2);  // the first may be short
 }
 
 // Beside other caches of the user; without a home folder nothing is kept.
@@ -100,11 +105,26 @@ compile::CompileOptions compile_options(const config::Config& config, int thread
   return options;
 }
 
+// Of bodies whose shapes nobody knows yet there is no plan to recompute by.
+void plan_packed(PlannedRun& run, const config::Config& config, const DeviceMemory& device) {
+  run.arena_bytes = run.program->run_segment_bytes + run.program->step_segment_bytes;
+  for (const compile::Body& body : run.program->bodies)
+    if (body.name == "begin" || body.name == "update") run.arena_bytes = std::max(run.arena_bytes, body.peak_bytes);
+  run.dynamic.compile = compile_options(config, run.threads);
+  run.dynamic.page_bytes = device.granularity_bytes();
+  run.block_bytes = device.round_up(
+      widest_block_bytes(*run.model, run.dataset->info(), run.batch, *run.ops, *run.program, run.dynamic));
+  run.dynamic.room_bytes = run.block_bytes;
+}
+
 PlannedRun prepare_run(const config::LoadedConfig& loaded) {
   const config::Config& config = loaded.config;
   PlannedRun run;
   run.dataset = config.data->open(config.model->context());
   loaded.refuse("model", config.model->problems(run.dataset->info()));
+  if (run.dataset->info().packed && config.memory.debug)
+    loaded.refuse("memory", {"memory.debug watches bodies of one arena; data.kind " + run.dataset->info().kind +
+                             " has bodies in blocks of an allocator"});
   run.batch = batch_plan(config, *run.dataset);
   run.threads = config.train.threads > 0 ? static_cast<int>(config.train.threads) : cores();
   run.optimizer = optim::make_optimizer(config.train.optimizer, optimizer_options(config.train));
@@ -121,12 +141,17 @@ void compile_run(PlannedRun& run, const config::Config& config, const ops::OpSet
   compile::MeasuredCosts costs(cost_file_path(config.memory.cost_file), run.threads);
   compile::CompileOptions options = compile_options(config, run.threads);
   options.arena_budget_bytes = arena_budget(budget_bytes, device);
+  if (run.batch.packed()) options.recompute = "none";
   options.costs = &costs;
+  run.model = config.model.get();
+  run.ops = &ops;
   run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
   note_recomputation(run);
   keep_costs(costs, config.memory.cost_file.empty());
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  run.planned_peak_bytes = device.round_up(run.program->arena_bytes);
+  run.arena_bytes = run.program->arena_bytes;
+  if (run.batch.packed()) plan_packed(run, config, device);
+  run.planned_peak_bytes = device.round_up(run.arena_bytes) + run.block_bytes;
   run.budget_bytes = budget_bytes;
   run.plan_digest = plan_digest(*run.program);
   if (run.recompute_overhead > 0) run.cost_digest = costs.digest();

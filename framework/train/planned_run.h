@@ -10,6 +10,7 @@
 #include "device/device_memory.h"
 #include "framework/config/load.h"
 #include "framework/optim/schedule.h"
+#include "framework/runtime/dynamic_executor.h"
 #include "framework/train/training_program.h"
 #include "memory/budget/budget.h"
 
@@ -25,8 +26,14 @@ struct PlannedRun {
   int64_t steps_per_epoch = 0;
   int64_t targets_per_sample = 1;  // tokens of a sample; 1 for images
   std::map<std::string, models::Initializer> initializers;
+  const models::Model* model = nullptr;  // of the configuration
+  const ops::OpSet* ops = nullptr;
   std::unique_ptr<compile::Program> program;  // a fixed address: executors hold on to it
   int64_t budget_bytes = 0;                   // hard limit on device bytes
+  int64_t arena_bytes = 0;                    // of the arena: the program's; of packed data without micro-batches
+  // Of packed data: how the allocator's bodies run, and in how many bytes at most (packed_bodies.h); else 0.
+  runtime::DynamicOptions dynamic;
+  int64_t block_bytes = 0;
   int64_t planned_peak_bytes = 0;             // page rounding included: what the device will have given
   double recompute_overhead = 0;              // of the body with the most of it: extra by other cost; 0 without
   double recompute_overhead_lower_bound = 0;  // of any schedule of that body within the budget
@@ -36,7 +43,8 @@ struct PlannedRun {
 };
 
 // Throws Error(config) for what the configuration cannot mean, Error(data) for its data.
-// `device` is asked for sizes and page granularity only. Does not check the budget: see check_budget.
+// `device` is asked for sizes and page granularity only. Does not check the budget: see check_budget. `config` and
+// `ops` must outlive the result.
 PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
                     const memory::Budget& budget);
 

@@ -20,8 +20,14 @@ T* find_external(const runtime::Executor& executor, const compile::Body& body, s
 }  // namespace
 
 Trainer::Trainer(runtime::Executor& executor, const data::DataInfo& data, const optim::Optimizer& optimizer,
-                 optim::Schedule schedule, BatchPlan batch)
-    : executor_(executor), data_(data), optimizer_(optimizer), schedule_(std::move(schedule)), batch_(batch) {
+                 optim::Schedule schedule, BatchPlan batch, PackedBodies* packed)
+    : executor_(executor),
+      data_(data),
+      optimizer_(optimizer),
+      schedule_(std::move(schedule)),
+      batch_(batch),
+      packed_(packed) {
+  TM_CHECK(batch_.packed() == (packed_ != nullptr), "packed data has bodies of its own, other data has none");
   const char* training = batch_.accumulates() ? "micro_batch" : "step";
   const auto bind_sizes = [&](const char* what, std::vector<BoundBody>& to, std::initializer_list<int64_t> batches) {
     for (int64_t samples : batches)
@@ -36,7 +42,21 @@ Trainer::Trainer(runtime::Executor& executor, const data::DataInfo& data, const 
     begin_ = bind("begin", 0);
     update_ = bind("update", 0);
   }
-  counts_correct_ = training_.front().results.size() > 1;
+  if (packed_ != nullptr) packed_inputs_ = bind_segments();
+  const compile::Program& program = executor_.program();
+  counts_correct_ = (packed_ != nullptr ? program.body(body_name("micro_batch", widest_training(batch_)))
+                                        : program.bodies[training_.front().index])
+                        .results.size() > 1;
+}
+
+Trainer::BoundBody Trainer::bind_segments() const {
+  BoundBody bound;
+  for (const compile::Tensor& tensor : executor_.program().step) {
+    std::byte* bytes = executor_.address(tensor);
+    if (tensor.name == kStepState) bound.step_state = reinterpret_cast<int32_t*>(bytes);
+    if (tensor.name == kLossWeight) bound.loss_weight = reinterpret_cast<float*>(bytes);
+  }
+  return bound;
 }
 
 Trainer::BoundBody Trainer::bind(const std::string& name, int64_t samples) const {
@@ -105,11 +125,50 @@ void Trainer::run_micro_batches(const std::vector<BoundBody>& bodies, const data
   }
 }
 
+void Trainer::run_parts(PackedBodies::Pass pass, const data::HostBatch& batch, double& loss, double& correct) {
+  write_step_inputs(*packed_inputs_, batch.targets);
+  for (const data::PackedPart& part : batch.parts) {
+    const PackedBodies::Sums sums = packed_->run(pass, batch, part);
+    loss += sums.loss;
+    correct += sums.correct;
+  }
+}
+
+void Trainer::evaluate_parts(const data::HostBatch& batch, double& loss, double& correct) {
+  try {
+    double batch_loss = 0, batch_correct = 0;
+    run_parts(PackedBodies::Pass::evaluation, batch, batch_loss, batch_correct);
+    loss += batch_loss;
+    correct += batch_correct;
+    return;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) throw;
+  }
+  const PackedBodies::InOneBlock in_one_block(*packed_);
+  run_parts(PackedBodies::Pass::evaluation, batch, loss, correct);
+}
+
 StepResult Trainer::step(const data::HostBatch& batch) {
+  if (packed_ == nullptr) return run_step(batch);
+  try {
+    return run_step(batch);
+  } catch (const Error& error) {
+    // Only micro-batches ask for memory, and a step begins with gradients of zero: nothing of this attempt is left.
+    if (error.code() != ErrorCode::out_of_memory) throw;
+  }
+  const PackedBodies::InOneBlock in_one_block(*packed_);
+  return run_step(batch);
+}
+
+StepResult Trainer::run_step(const data::HostBatch& batch) {
   StepResult result;
   double correct = 0;
   if (begin_) executor_.run(begin_->index);
-  run_micro_batches(training_, batch, result.loss, correct);
+  if (packed_ != nullptr) {
+    run_parts(PackedBodies::Pass::training, batch, result.loss, correct);
+  } else {
+    run_micro_batches(training_, batch, result.loss, correct);
+  }
   if (update_) {
     write_step_inputs(*update_, batch.targets);
     executor_.run(update_->index);
@@ -127,7 +186,11 @@ EvalResult Trainer::evaluate(data::Loader& loader, int64_t samples) {
   while (result.samples < samples) {
     const data::HostBatch& batch = loader.next();
     double batch_loss = 0;
-    run_micro_batches(evaluation_, batch, batch_loss, correct);
+    if (packed_ != nullptr) {
+      evaluate_parts(batch, batch_loss, correct);
+    } else {
+      run_micro_batches(evaluation_, batch, batch_loss, correct);
+    }
     loss += batch_loss * static_cast<double>(batch.targets);
     targets += batch.targets;
     result.samples += batch.samples;

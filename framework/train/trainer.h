@@ -12,6 +12,7 @@
 #include "framework/optim/optimizer.h"
 #include "framework/optim/schedule.h"
 #include "framework/runtime/executor.h"
+#include "framework/train/packed_bodies.h"
 #include "framework/train/training_program.h"
 
 namespace tidemark::train {
@@ -30,14 +31,17 @@ struct EvalResult {
 
 class Trainer {
  public:
-  // All references must outlive the trainer. The program is that of build_training_graphs(batch).
+  // All references must outlive the trainer. The program is that of build_training_graphs(batch); `packed` runs the
+  // micro-batches of packed data, nullptr for other data.
   Trainer(runtime::Executor& executor, const data::DataInfo& data, const optim::Optimizer& optimizer,
-          optim::Schedule schedule, BatchPlan batch);
+          optim::Schedule schedule, BatchPlan batch, PackedBodies* packed = nullptr);
 
   // First values of all persistent tensors. A draw hangs on (seed, tensor name, element) alone.
   void initialise(const std::map<std::string, models::Initializer>& initializers);
 
-  // Runs one step and counts it. Allocates nothing.
+  // Runs one step and counts it. Allocates nothing, but for packed data: there a step that the allocator refused is run
+  // again with every body in one block, and Error(out_of_memory) comes if that is refused too; weights and optimizer
+  // state are then as before the step, and the same batch may be given again.
   StepResult step(const data::HostBatch& batch);
 
   // Mean loss and accuracy over the first `samples` samples of the loader's epoch (samples <= BatchPlan::eval_samples).
@@ -75,8 +79,12 @@ class Trainer {
   const BoundBody& bound(const std::vector<BoundBody>& bodies, int64_t samples) const;
   void load(const BoundBody& body, const data::HostBatch& batch, int64_t first) const;
   void write_step_inputs(const BoundBody& body, int64_t targets) const;
+  BoundBody bind_segments() const;
+  StepResult run_step(const data::HostBatch& batch);
   void run_micro_batches(const std::vector<BoundBody>& bodies, const data::HostBatch& batch, double& loss,
                          double& correct);
+  void run_parts(PackedBodies::Pass pass, const data::HostBatch& batch, double& loss, double& correct);
+  void evaluate_parts(const data::HostBatch& batch, double& loss, double& correct);
 
   runtime::Executor& executor_;
   const data::DataInfo& data_;
@@ -85,6 +93,8 @@ class Trainer {
   const BatchPlan batch_;
   std::vector<BoundBody> training_;  // step or micro_batch bodies, by size
   std::vector<BoundBody> evaluation_;
+  PackedBodies* packed_;
+  std::optional<BoundBody> packed_inputs_;  // step inputs of packed data, in the step segment
   std::optional<BoundBody> begin_;
   std::optional<BoundBody> update_;
   bool counts_correct_ = false;

@@ -20,52 +20,51 @@ std::string body_name(std::string_view what, int64_t samples) {
   return std::string(what) + "[" + std::to_string(samples) + "]";
 }
 
+std::string body_name(std::string_view what, BodyShape shape) {
+  if (shape.rows == 0) return body_name(what, shape.samples);
+  return std::string(what) + "[" + std::to_string(shape.samples) + "x" + std::to_string(shape.rows) + "]";
+}
+
+BodyShape widest_training(const BatchPlan& batch) {
+  return {std::min(batch.micro_batch, batch.train_samples), batch.train_rows};
+}
+
+BodyShape widest_evaluation(const BatchPlan& batch) {
+  return {std::min(batch.micro_batch, batch.eval_samples), batch.eval_rows};
+}
+
 namespace {
 
-ValueType batch_type(const data::InputField& field, int64_t batch) {
-  std::vector<int64_t> dims{batch};
+ValueType batch_type(const data::InputField& field, BodyShape shape) {
+  std::vector<int64_t> dims{field.per_row ? shape.rows : shape.samples};
   const auto& sample = field.sample.shape.dims();
   dims.insert(dims.end(), sample.begin(), sample.end());
   return {field.sample.dtype, Shape(std::move(dims))};
 }
 
+// Forward passes, and what is appended to them.
 class GraphMaker {
  public:
-  GraphMaker(const models::Model& model, const data::DataInfo& data, const optim::Optimizer& optimizer,
-             const BatchPlan& batch, const OpTable& ops)
-      : model_(model), data_(data), optimizer_(optimizer), batch_(batch), ops_(ops) {}
+  GraphMaker(const models::Model& model, const data::DataInfo& data, const BatchPlan& batch, const OpTable& ops)
+      : model_(model), data_(data), batch_(batch), ops_(ops) {}
 
-  TrainingGraphs make() {
-    std::set<int64_t, std::greater<>> sizes;  // the largest first: the others then find all names placed
-    for (int64_t samples : {batch_.global_batch, batch_.train_samples % batch_.global_batch})
-      if (samples <= batch_.train_samples)
-        for (int64_t n : batch_.micro_batches(samples)) sizes.insert(n);
-    for (int64_t n : sizes) batch_.accumulates() ? add_micro_batch(n) : add_step(n);
-    if (batch_.accumulates()) {
-      add_update();
-      add_begin();
-    }
-    std::set<int64_t, std::greater<>> eval_sizes;
-    for (int64_t n : batch_.micro_batches(batch_.eval_samples)) eval_sizes.insert(n);
-    for (int64_t n : eval_sizes) add_evaluate(n);
-    add_checkpoint();
-    return std::move(out_);
-  }
-
- private:
   struct Forward {
     models::ModelOutputs outputs;
     std::vector<ValueId> parameters;  // in order of declaration
   };
 
-  Forward forward(models::ModelBuilder& builder, int64_t samples, bool training) {
-    models::ModelRequest request{
-        .data = data_, .batch = samples, .training = training, .norm_batch = batch_.norm_batch, .seed = batch_.seed};
+  Forward forward(models::ModelBuilder& builder, BodyShape shape, bool training) {
+    models::ModelRequest request{.data = data_,
+                                 .batch = shape.samples,
+                                 .rows = shape.rows,
+                                 .training = training,
+                                 .norm_batch = batch_.norm_batch,
+                                 .seed = batch_.seed};
     for (const data::InputField& field : data_.fields)
       request.inputs.push_back(
-          builder.external(input_name(field), batch_type(field, samples), Category::input, Scope::micro_batch));
+          builder.external(input_name(field), batch_type(field, shape), Category::input, Scope::micro_batch));
     request.sample_ids =
-        builder.external(kSampleIds, {DType::i32, Shape{samples}}, Category::input, Scope::micro_batch);
+        builder.external(kSampleIds, {DType::i32, Shape{shape.samples}}, Category::input, Scope::micro_batch);
     request.step_state = builder.external(kStepState, {DType::i32, Shape{2}}, Category::input, Scope::step);
     request.loss_weight = builder.external(kLossWeight, {DType::f32, Shape{1}}, Category::input, Scope::step);
     Forward result{model_.build(builder, request), {}};
@@ -73,30 +72,14 @@ class GraphMaker {
     if (result.outputs.correct) builder.result(*result.outputs.correct);
     for (const Value& value : builder.graph().values())
       if (value.category == Category::weights && value.external()) result.parameters.push_back(value.id);
-    out_.initializers.insert(builder.initializers().begin(), builder.initializers().end());
+    initializers_.insert(builder.initializers().begin(), builder.initializers().end());
     return result;
   }
 
-  ValueId hyper(Builder& builder) const {
-    return builder.external(kHyper, {DType::f32, Shape{optimizer_.hyper_size()}}, Category::input, Scope::step);
-  }
-
-  void add_step(int64_t samples) {
-    Graph graph(body_name("step", samples));
+  compile::BodySpec micro_batch(BodyShape shape) {
+    Graph graph(body_name("micro_batch", shape));
     models::ModelBuilder builder(graph, ops_);
-    const Forward f = forward(builder, samples, true);
-    const Gradients gradients = append_backward(graph, ops_, f.outputs.loss);
-    const ValueId step_hyper = hyper(builder);
-    for (ValueId parameter : f.parameters)
-      if (const auto found = gradients.of.find(parameter); found != gradients.of.end())
-        optimizer_.append_update(builder, {parameter, found->second}, step_hyper, ValueId());
-    add(std::move(graph), false);
-  }
-
-  void add_micro_batch(int64_t samples) {
-    Graph graph(body_name("micro_batch", samples));
-    models::ModelBuilder builder(graph, ops_);
-    const Forward f = forward(builder, samples, true);
+    const Forward f = forward(builder, shape, true);
     AutodiffOptions options;
     for (ValueId parameter : f.parameters) {
       const Value value = graph.value(parameter);
@@ -107,12 +90,91 @@ class GraphMaker {
     if (parameters_.empty())
       for (ValueId parameter : f.parameters)
         if (gradients.of.contains(parameter)) parameters_.push_back(graph.value(parameter));
-    add(std::move(graph), true);
+    return {body_name("micro_batch", shape), std::move(graph), true};
+  }
+
+  compile::BodySpec evaluation(BodyShape shape) {
+    Graph graph(body_name("evaluate", shape));
+    models::ModelBuilder builder(graph, ops_);
+    forward(builder, shape, false);
+    return {body_name("evaluate", shape), std::move(graph), false};
+  }
+
+  // With a gradient, as declared by the first micro-batch.
+  const std::vector<Value>& parameters() const { return parameters_; }
+  const std::map<std::string, models::Initializer>& initializers() const { return initializers_; }
+
+ private:
+  const models::Model& model_;
+  const data::DataInfo& data_;
+  const BatchPlan& batch_;
+  const OpTable& ops_;
+  std::map<std::string, models::Initializer> initializers_;
+  std::vector<Value> parameters_;
+};
+
+// All bodies of a program.
+class ProgramMaker {
+ public:
+  ProgramMaker(const models::Model& model, const data::DataInfo& data, const optim::Optimizer& optimizer,
+               const BatchPlan& batch, const OpTable& ops)
+      : optimizer_(optimizer), batch_(batch), ops_(ops), maker_(model, data, batch, ops) {}
+
+  TrainingGraphs make() {
+    for (BodyShape shape : training_shapes()) batch_.accumulates() ? add(maker_.micro_batch(shape)) : add_step(shape);
+    if (batch_.accumulates()) {
+      add_update();
+      add_begin();
+    }
+    for (BodyShape shape : evaluation_shapes()) add(maker_.evaluation(shape));
+    add({"checkpoint", Graph("checkpoint"), false});
+    out_.initializers = maker_.initializers();
+    return std::move(out_);
+  }
+
+ private:
+  // The largest first: the others then find all names placed.
+  static std::vector<BodyShape> shapes_of(const std::set<int64_t, std::greater<>>& sizes) {
+    std::vector<BodyShape> shapes;
+    for (int64_t n : sizes) shapes.push_back({n, 0});
+    return shapes;
+  }
+
+  std::vector<BodyShape> training_shapes() const {
+    if (batch_.packed()) return {widest_training(batch_)};
+    std::set<int64_t, std::greater<>> sizes;
+    for (int64_t samples : {batch_.global_batch, batch_.train_samples % batch_.global_batch})
+      if (samples <= batch_.train_samples)
+        for (int64_t n : batch_.micro_batches(samples)) sizes.insert(n);
+    return shapes_of(sizes);
+  }
+
+  std::vector<BodyShape> evaluation_shapes() const {
+    if (batch_.packed() && batch_.eval_samples > 0) return {widest_evaluation(batch_)};
+    std::set<int64_t, std::greater<>> sizes;
+    for (int64_t n : batch_.micro_batches(batch_.eval_samples)) sizes.insert(n);
+    return shapes_of(sizes);
+  }
+
+  ValueId hyper(Builder& builder) const {
+    return builder.external(kHyper, {DType::f32, Shape{optimizer_.hyper_size()}}, Category::input, Scope::step);
+  }
+
+  void add_step(BodyShape shape) {
+    Graph graph(body_name("step", shape));
+    models::ModelBuilder builder(graph, ops_);
+    const GraphMaker::Forward f = maker_.forward(builder, shape, true);
+    const Gradients gradients = append_backward(graph, ops_, f.outputs.loss);
+    const ValueId step_hyper = hyper(builder);
+    for (ValueId parameter : f.parameters)
+      if (const auto found = gradients.of.find(parameter); found != gradients.of.end())
+        optimizer_.append_update(builder, {parameter, found->second}, step_hyper, ValueId());
+    add({body_name("step", shape), std::move(graph), false});
   }
 
   std::vector<ValueId> gradient_externals(Builder& builder) const {
     std::vector<ValueId> ids;
-    for (const Value& parameter : parameters_)
+    for (const Value& parameter : maker_.parameters())
       ids.push_back(builder.external(parameter.name + "/gradient", parameter.type, Category::gradients, Scope::step));
     return ids;
   }
@@ -122,7 +184,7 @@ class GraphMaker {
     Builder builder(graph, ops_);
     for (ValueId gradient : gradient_externals(builder))
       builder.op("fill", graph.value(gradient).name + "/zero", {gradient}, {{"value", 0.0}});
-    add(std::move(graph), true);
+    add({"begin", std::move(graph), true});
   }
 
   void add_update() {
@@ -131,11 +193,12 @@ class GraphMaker {
     const auto gradients = gradient_externals(builder);
     const ValueId step_hyper = hyper(builder);
     const ValueId scale = batch_.clip_norm > 0.0 ? clip(builder, gradients) : ValueId();
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      const ValueId parameter = builder.parameter(parameters_[i].name, parameters_[i].type);
+    const std::vector<Value>& parameters = maker_.parameters();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const ValueId parameter = builder.parameter(parameters[i].name, parameters[i].type);
       optimizer_.append_update(builder, {parameter, gradients[i]}, step_hyper, scale);
     }
-    add(std::move(graph), true);
+    add({"update", std::move(graph), true});
   }
 
   ValueId clip(Builder& builder, const std::vector<ValueId>& gradients) const {
@@ -147,35 +210,31 @@ class GraphMaker {
     return outputs[0];
   }
 
-  void add_evaluate(int64_t samples) {
-    Graph graph(body_name("evaluate", samples));
-    models::ModelBuilder builder(graph, ops_);
-    forward(builder, samples, false);
-    add(std::move(graph), false);
-  }
+  void add(compile::BodySpec body) { out_.bodies.push_back(std::move(body)); }
 
-  void add_checkpoint() { add(Graph("checkpoint"), false); }
-
-  void add(Graph graph, bool shares_step_segment) {
-    std::string name = graph.name();
-    out_.bodies.push_back({std::move(name), std::move(graph), shares_step_segment});
-  }
-
-  const models::Model& model_;
-  const data::DataInfo& data_;
   const optim::Optimizer& optimizer_;
   const BatchPlan& batch_;
   const OpTable& ops_;
+  GraphMaker maker_;
   TrainingGraphs out_;
-  std::vector<Value> parameters_;  // with a gradient, as declared by the first body
 };
 
 }  // namespace
 
+compile::BodySpec micro_batch_body(const models::Model& model, const data::DataInfo& data, const BatchPlan& batch,
+                                   const OpTable& ops, BodyShape shape) {
+  return GraphMaker(model, data, batch, ops).micro_batch(shape);
+}
+
+compile::BodySpec evaluation_body(const models::Model& model, const data::DataInfo& data, const BatchPlan& batch,
+                                  const OpTable& ops, BodyShape shape) {
+  return GraphMaker(model, data, batch, ops).evaluation(shape);
+}
+
 TrainingGraphs build_training_graphs(const models::Model& model, const data::DataInfo& data,
                                      const optim::Optimizer& optimizer, const BatchPlan& batch, const OpTable& ops) {
   TM_CHECK(batch.micro_batch >= 1 && batch.micro_batch <= batch.global_batch, "micro-batch within the global batch");
-  return GraphMaker(model, data, optimizer, batch, ops).make();
+  return ProgramMaker(model, data, optimizer, batch, ops).make();
 }
 
 }  // namespace tidemark::train

@@ -9,6 +9,9 @@
 // and always:
 //   evaluate[n]     forward only
 //   checkpoint      nothing runs; the run segment alone is there, and is read
+// Packed data, whose samples differ in length, has another shape nearly every batch. Its program has begin, update,
+// checkpoint and, of micro_batch and evaluate, the widest shape that the data's lengths allow: the bound on all others,
+// which are made by themselves when they come (packed_bodies.h).
 #pragma once
 
 #include <cstdint>
@@ -31,9 +34,13 @@ struct BatchPlan {
   int64_t norm_batch = 0;
   double clip_norm = 0.0;  // 0: no clipping
   uint64_t seed = 1;
+  // Packed data: the most rows that a micro-batch of each split can have (data::most_rows); 0: not packed.
+  int64_t train_rows = 0;
+  int64_t eval_rows = 0;
 
+  bool packed() const { return train_rows > 0; }
   int64_t accumulation_steps() const { return (global_batch + micro_batch - 1) / micro_batch; }
-  bool accumulates() const { return accumulation_steps() > 1 || clip_norm > 0.0; }
+  bool accumulates() const { return packed() || accumulation_steps() > 1 || clip_norm > 0.0; }
   // The sizes of the micro-batches of a global batch of `samples`, in order: micro_batch as long as it lasts, then the
   // rest.
   std::vector<int64_t> micro_batches(int64_t samples) const;
@@ -47,13 +54,30 @@ inline constexpr const char* kHyper = "step/hyper";
 std::string input_name(const data::InputField& field);          // "input/images"
 std::string body_name(std::string_view what, int64_t samples);  // "micro_batch[32]"
 
+// What a body's graph is a function of, besides the run's settings.
+struct BodyShape {
+  int64_t samples = 1;
+  int64_t rows = 0;  // 0: not packed
+};
+std::string body_name(std::string_view what, BodyShape shape);  // "micro_batch[32x417]"
+
 struct TrainingGraphs {
   std::vector<compile::BodySpec> bodies;
   std::map<std::string, models::Initializer> initializers;  // of weights and statistics; optimizer state starts at 0
 };
 
-// Results of step and micro_batch bodies: loss, then "correct" where the model has it; of update with clipping: the
-// norm. Throws Error(config) if the model cannot be built.
+// The micro_batch and evaluate body of the widest shapes of packed data.
+BodyShape widest_training(const BatchPlan& batch);
+BodyShape widest_evaluation(const BatchPlan& batch);
+
+// One body alone. Results: loss, then "correct" where the model has it.
+compile::BodySpec micro_batch_body(const models::Model& model, const data::DataInfo& data, const BatchPlan& batch,
+                                   const OpTable& ops, BodyShape shape);
+compile::BodySpec evaluation_body(const models::Model& model, const data::DataInfo& data, const BatchPlan& batch,
+                                  const OpTable& ops, BodyShape shape);
+
+// All bodies of the program. Results of step and micro_batch bodies: loss, then "correct" where the model has it; of
+// update with clipping: the norm. Throws Error(config) if the model cannot be built.
 TrainingGraphs build_training_graphs(const models::Model& model, const data::DataInfo& data,
                                      const optim::Optimizer& optimizer, const BatchPlan& batch, const OpTable& ops);
 
