@@ -2,11 +2,12 @@
 
 namespace tidemark::cli {
 
-void add_config_options(CLI::App& app, ConfigOptions& options) {
-  app.add_option("-c,--config", options.file, "Configuration file")->required();
+CLI::Option* add_config_options(CLI::App& app, ConfigOptions& options) {
+  CLI::Option* file = app.add_option("-c,--config", options.file, "Configuration file")->required();
   app.add_option("--set", options.overrides, "Overrides a key: train.lr=1e-3 (may be repeated)")
       ->allow_extra_args(false);
   app.add_flag("--json", options.json, "One JSON object on standard output, nothing else there");
+  return file;
 }
 
 int parse_command_line(CLI::App& app, int argc, char** argv) {

@@ -13,7 +13,8 @@ struct ConfigOptions {
   bool json = false;
 };
 
-void add_config_options(CLI::App& app, ConfigOptions& options);
+// Gives the option of the file, which is required.
+CLI::Option* add_config_options(CLI::App& app, ConfigOptions& options);
 
 // Parses; returns -1 to go on, else the exit code: 0 after --help, 2 for a bad command line (explained on standard
 // error).

@@ -1,7 +1,5 @@
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
 #include <iostream>
 
 #include "base/log.h"
@@ -9,6 +7,7 @@
 #include "framework/cli/lists.h"
 #include "framework/cli/options.h"
 #include "framework/cli/run_device.h"
+#include "framework/cli/stop_request.h"
 #include "framework/cli/train_report.h"
 #include "framework/config/print.h"
 #include "framework/train/run_checkpoints.h"
@@ -18,17 +17,6 @@
 
 namespace tidemark::cli {
 namespace {
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
-
-// The first signal ends the run after the step in hand; the second one ends the process at once.
-void request_stop(int signal) {
-  if (stop_requested.exchange(true)) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-}
 
 struct TrainOptions {
   ConfigOptions config;
@@ -97,7 +85,7 @@ class TrainCommand {
     options.eval_every = config_.train.eval_every;
     options.early_stop = config_.train.early_stop;
     options.progress = &progress_;
-    options.stop = &stop_requested;
+    options.stop = &stop_requested();
     options.after_step = [this](const train::StepResult& result, double seconds, const data::HostBatch& batch) {
       metrics_.count_step(seconds, batch.samples, batch.targets, result.loss,
                           planned_.schedule.at(run_.trainer().steps_done() - 1));
@@ -132,8 +120,7 @@ int run_train(int argc, char** argv) {
        {"budget_bytes", planned.budget_bytes},
        {"digest", planned.plan_digest}});
   train::check_budget(planned, budget);
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
+  take_stop_signals();
   return TrainCommand(options, config, planned, device).execute();
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,12 @@ class DataKind : public config::Section {
   virtual std::string_view kind() const = 0;
   // `context` is the model's sequence length for text kinds, 0 otherwise.
   virtual std::unique_ptr<Dataset> open(int64_t context) const = 0;
+  // The info() of the data set that open() would give, where it does not hang on the files: for who only wants to know
+  // the tokens.
+  virtual std::optional<DataInfo> known_info(int64_t context) const {
+    (void)context;
+    return std::nullopt;
+  }
 };
 
 std::vector<std::unique_ptr<DataKind>> all_data_kinds();

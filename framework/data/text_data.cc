@@ -15,9 +15,16 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
+DataInfo windows_of(int64_t context) {
+  return {.fields = {{"tokens", {DType::i32, {context}}}, {"targets", {DType::i32, {context}}}},
+          .classes = 256,
+          .kind = "text"};
+}
+
 class TextData : public Dataset {
  public:
-  TextData(const std::string& path, int64_t context, double eval_share) : context_(context), text_(read_text(path)) {
+  TextData(const std::string& path, int64_t context, double eval_share)
+      : context_(context), text_(read_text(path)), info_(windows_of(context)) {
     const auto bytes = static_cast<int64_t>(text_.size());
     constexpr int64_t kLeastBytes = 4;  // a token and its target for each split
     if (bytes < kLeastBytes) {
@@ -26,9 +33,6 @@ class TextData : public Dataset {
     }
     const auto eval_bytes = static_cast<int64_t>(static_cast<double>(bytes) * eval_share);
     train_bytes_ = bytes - std::clamp<int64_t>(eval_bytes, 2, bytes - 2);
-    info_ = {.fields = {{"tokens", {DType::i32, {context}}}, {"targets", {DType::i32, {context}}}},
-             .classes = 256,
-             .kind = "text"};
   }
 
   const DataInfo& info() const override { return info_; }
@@ -82,5 +86,7 @@ std::unique_ptr<Dataset> TextKind::open(int64_t context) const {
   if (context < 1) throw Error(ErrorCode::config, "data kind 'text' needs a model with a context length, such as gpt");
   return std::make_unique<TextData>(path_, context, eval_share_);
 }
+
+std::optional<DataInfo> TextKind::known_info(int64_t context) const { return windows_of(context); }
 
 }  // namespace tidemark::data

@@ -13,6 +13,7 @@ class TextKind : public DataKind {
   void fields(config::Fields& fields) override;
   // Error(config) if the model gives no context.
   std::unique_ptr<Dataset> open(int64_t context) const override;
+  std::optional<DataInfo> known_info(int64_t context) const override;
 
  private:
   std::string path_;

@@ -75,6 +75,12 @@ TEST(TextData, BytesAboveAsciiArePositiveTokens) {
   EXPECT_EQ(dataset->info().classes, 256);
 }
 
+TEST(TextData, WhatItsTokensAreIsKnownWithoutTheFile) {
+  const TextKind kind;
+  EXPECT_EQ(kind.known_info(7)->classes, 256);
+  EXPECT_EQ(kind.known_info(7)->fields[1].sample, (ValueType{DType::i32, {7}}));
+}
+
 TEST(TextData, AFolderIsReadInOrderOfNames) {
   const std::string folder = test_folder();
   write_file(folder + "/2", "cd");

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "framework/cli/commands.h"
+#include "framework/cli/generate_report.h"
+#include "framework/cli/lists.h"
+#include "framework/cli/options.h"
+#include "framework/cli/run_device.h"
+#include "framework/cli/stop_request.h"
+#include "framework/train/planned_run.h"
+#include "memory/allocator/caching_allocator.h"
+#include "ops/all_ops.h"
+
+namespace tidemark::cli {
+namespace {
+
+struct GenerateOptions {
+  ConfigOptions config;
+  std::string checkpoint;
+  std::string prompt = "\n";
+  bool stream = false;
+  inference::GenerateRequest request;
+};
+
+int parse(GenerateOptions& options, int argc, char** argv) {
+  CLI::App app("Goes on with a text by a trained model", "tidemark generate");
+  add_config_options(app, options.config)->required(false);
+  inference::GenerateRequest& request = options.request;
+  app.add_option("--checkpoint", options.checkpoint,
+                 "A run's folder of checkpoints, or one of them. Default: checkpoint.dir, and the initial values of "
+                 "train.seed if it holds none. Without -c, the configuration is the one that the checkpoint keeps");
+  app.add_option("--prompt", options.prompt, "The text to go on with; default: a line feed");
+  app.add_option("--tokens", request.tokens, "New tokens (bytes of text) of each sample")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--samples", request.samples, "Texts that go on from the prompt, side by side")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 16))
+      ->capture_default_str();
+  app.add_option("--seed", request.sampling.seed, "Of the draws")->capture_default_str();
+  app.add_option("--temperature", request.sampling.temperature,
+                 "Logits are divided by it; 0: always the likeliest token")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  app.add_option("--top-k", request.sampling.top_k, "Draw among the so many likeliest tokens; 0: among all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--stream", options.stream, "Write the text token by token; one sample");
+  const int code = parse_command_line(app, argc, argv);
+  if (code >= 0) return code;
+  const auto refuse = [](const char* what) { throw Error(ErrorCode::config, what); };
+  if (options.config.file.empty() && options.checkpoint.empty()) refuse("needs -c FILE, --checkpoint FOLDER, or both");
+  if (options.stream && (options.config.json || request.samples > 1)) refuse("--stream takes one sample and no --json");
+  return -1;
+}
+
+// The newest checkpoint of a run's folder, or the folder itself; nullptr if there is none.
+std::unique_ptr<checkpoint::Checkpoint> open_checkpoint(const std::string& folder) {
+  if (folder.empty()) return nullptr;
+  if (std::filesystem::exists(std::filesystem::path(folder) / "manifest.json"))
+    return std::make_unique<checkpoint::Checkpoint>(folder);
+  return checkpoint::find_newest(folder);
+}
+
+// What the options name, or the configuration where they name nothing.
+struct Source {
+  config::LoadedConfig config;
+  std::unique_ptr<checkpoint::Checkpoint> checkpoint;  // nullptr: initial values
+};
+
+Source open_source(const GenerateOptions& options) {
+  Source source;
+  if (!options.checkpoint.empty()) {
+    source.checkpoint = open_checkpoint(options.checkpoint);
+    if (source.checkpoint == nullptr)
+      throw Error(ErrorCode::data, "--checkpoint: no checkpoint is in '" + options.checkpoint + "'");
+  }
+  source.config =
+      options.config.file.empty()
+          ? config::parse_config(source.checkpoint->manifest().config_yaml, "the checkpoint's configuration", "",
+                                 options.config.overrides, all_lists())
+          : config::load_config(options.config.file, options.config.overrides, all_lists());
+  if (source.checkpoint == nullptr) source.checkpoint = open_checkpoint(source.config.config.checkpoint.dir);
+  return source;
+}
+
+data::DataInfo data_info(const config::LoadedConfig& loaded) {
+  const models::Model& model = *loaded.config.model;
+  if (!model.cache_shape())
+    loaded.refuse("model.kind", {"model.kind " + std::string(model.kind()) + " does not go on with a text; gpt does"});
+  std::optional<data::DataInfo> info = loaded.config.data->known_info(model.context());
+  if (!info) info = loaded.config.data->open(model.context())->info();
+  loaded.refuse("model", model.problems(*info));
+  return *info;
+}
+
+void fill(inference::ModelWeights& weights, const Source& source) {
+  if (source.checkpoint != nullptr) {
+    weights.load(*source.checkpoint);
+    log(LogLevel::info, "weights",
+        {{"from", source.checkpoint->folder()}, {"step", source.checkpoint->manifest().step}});
+    return;
+  }
+  const config::Config& config = source.config.config;
+  weights.initialise(static_cast<uint64_t>(config.train.seed));
+  log(LogLevel::warning, "weights",
+      {{"from", "initial values, nothing is learnt"}, {"checkpoint_dir", config.checkpoint.dir}});
+}
+
+int threads_of(const config::TrainSection& train) {
+  return train.threads > 0 ? static_cast<int>(train.threads)
+                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+Generated generate(const GenerateOptions& options, const Source& source, RunDevice& device) {
+  const config::Config& config = source.config.config;
+  const memory::Budget budget = train::make_budget(source.config, *device.memory);
+  const ops::OpSet ops = ops::all_ops();
+  const data::DataInfo data = data_info(source.config);
+  memory::PagePool pages(*device.memory);
+  memory::CachingAllocator allocator(pages);
+  inference::ModelWeights weights(*config.model, data, ops.table(), allocator);
+  fill(weights, source);
+  inference::Generator generator(*config.model, data, ops, weights, *device.memory, allocator,
+                                 {.threads = threads_of(config.train)});
+  Generated generated;
+  generated.model = config.model->kind();
+  generated.device = device.choice.name;
+  if (source.checkpoint != nullptr) {
+    generated.checkpoint = source.checkpoint->folder();
+    generated.checkpoint_step = source.checkpoint->manifest().step;
+  }
+  generated.request = options.request;
+  generated.report = generator.generate(options.request);
+  generated.memory = allocator.stats();
+  generated.reserved_peak_bytes = device.memory->peak_committed_bytes();
+  generated.budget_bytes = budget.limit_bytes();
+  generated.longest_text = generator.longest_text();
+  return generated;
+}
+
+}  // namespace
+
+int run_generate(int argc, char** argv) {
+  GenerateOptions options;
+  if (const int code = parse(options, argc, argv); code >= 0) return code;
+  const Source source = open_source(options);
+  RunDevice device = open_device(source.config);
+  options.request.prompt = tokens_of(options.prompt);
+  options.request.stop = &stop_requested();
+  if (options.stream) {
+    std::cout << options.prompt << std::flush;
+    options.request.on_token = [](int64_t, int32_t token) { std::cout << static_cast<char>(token) << std::flush; };
+  }
+  take_stop_signals();
+  const Generated generated = generate(options, source, device);
+  if (options.config.json) {
+    std::cout << generate_json(generated).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+    return 0;
+  }
+  options.stream ? void(std::cout << '\n') : print_texts(generated, std::cout);
+  std::cout.flush();
+  print_figures(generated, std::cerr);
+  return 0;
+}
+
+}  // namespace tidemark::cli
