@@ -1,0 +1,226 @@
+// The caching allocator where no free block is at hand: pages are gathered from wherever they lie.
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "memory/allocator/allocator_report.h"
+#include "memory/allocator/caching_allocator.h"
+
+namespace tidemark::memory {
+
+std::byte* CachingAllocator::take_growing(Lock& lock, const Want& want) {
+  std::vector<PageId> hand;  // pages that are mapped nowhere
+  bool retried = false;
+  for (;;) {
+    poll();
+    std::byte* data = take(want);
+    int64_t missing = 0;
+    try {
+      if (!data) missing = place(want, hand, data);
+    } catch (...) {
+      return_pages(hand);
+      books_.note_out_of_memory();
+      throw;
+    }
+    if (data) {
+      if (retried) books_.note_retry();
+      books_.note_reserved(reserved_pages() * page_bytes_);
+      return_pages(hand);
+      return data;
+    }
+    const uint64_t releases = releases_;
+    if (take_pages(lock, missing, hand)) continue;
+    retried = true;
+    if (releases_ != releases || wait_for_streams(lock)) continue;
+    return_pages(hand);
+    lock.unlock();
+    const int64_t missing_bytes = std::max(page_bytes_, missing * page_bytes_ - device_free_bytes());
+    const bool more = options_.on_out_of_memory && options_.on_out_of_memory(missing_bytes);
+    lock.lock();
+    if (!more && releases_ == releases) refuse(lock, want, missing_bytes);
+  }
+}
+
+// Returns how many pages are missing; 0 if `data` has its block.
+int64_t CachingAllocator::place(const Want& want, std::vector<PageId>& hand, std::byte*& data) {
+  return want.pages > 0 ? place_span(want, hand, data) : place_small(want, hand, data);
+}
+
+int64_t CachingAllocator::place_span(const Want& want, std::vector<PageId>& hand, std::byte*& data) {
+  const uint32_t pages = std::max<uint32_t>(want.pages, 1);
+  const PageSpans::Window window = spans_.choose_window(pages, want.stream);
+  const int64_t lacking = window.pages - window.mapped_pages;
+  if (const int64_t missing = gather(lacking, window.mapped_pages, want.stream, hand); missing > 0) return missing;
+  const SpanId span = spans_.claim(window);
+  harvest(lacking - static_cast<int64_t>(hand.size()), want.stream, hand);
+  const auto mapped = std::span(hand).first(static_cast<size_t>(lacking));
+  std::sort(mapped.begin(), mapped.end(), [](PageId a, PageId b) { return a.value < b.value; });
+  try {
+    spans_.map_missing(span, mapped);
+  } catch (...) {
+    spans_.abandon(span, want.stream, fences_.note_release(want.stream));
+    throw;
+  }
+  hand.erase(hand.begin(), hand.begin() + lacking);
+  spans_.describe(span, {nullptr, want.request.bytes, want.request.category, want.stream});
+  data = spans_.data(span);
+  return 0;
+}
+
+int64_t CachingAllocator::place_small(const Want& want, std::vector<PageId>& hand, std::byte*& data) {
+  SmallHeap& heap = heap_of(want.stream);
+  const std::optional<SmallHeap::Growth> growth = heap.plan_growth(want.request.bytes);
+  if (!growth) return place_span(want, hand, data);
+  if (const int64_t missing = gather(growth->pages, 0, want.stream, hand); missing > 0) return missing;
+  harvest(growth->pages - static_cast<int64_t>(hand.size()), want.stream, hand);
+  heap.grow(*growth, std::span(hand).first(growth->pages), fences_.note_release(want.stream));
+  hand.erase(hand.begin(), hand.begin() + growth->pages);
+  data = heap.take({want.request.bytes, want.request.category});
+  TM_CHECK(data, "a heap that has grown has no room");
+  return 0;
+}
+
+// Takes what lies in the pool; returns how many of `count` are then missing, own free pages (but for those that are
+// kept where they are) counted as there.
+int64_t CachingAllocator::gather(int64_t count, int64_t kept_free_pages, StreamIndex stream,
+                                 std::vector<PageId>& hand) {
+  pool_.take_cached(count - static_cast<int64_t>(hand.size()), hand);
+  return count - static_cast<int64_t>(hand.size()) - std::max<int64_t>(0, usable_pages(stream) - kept_free_pages);
+}
+
+void CachingAllocator::harvest(int64_t count, StreamIndex stream, std::vector<PageId>& hand) {
+  const size_t wanted = hand.size() + static_cast<size_t>(std::max<int64_t>(count, 0));
+  const auto missing = [&] { return static_cast<int64_t>(wanted - hand.size()); };
+  if (missing() > 0) spans_.harvest(missing(), stream, hand);
+  for (size_t owner = 0; owner < heaps_.size() && missing() > 0; ++owner) {
+    if (!heaps_[owner]) continue;
+    const uint64_t done =
+        owner == stream ? std::numeric_limits<uint64_t>::max() : fences_.done_number(static_cast<StreamIndex>(owner));
+    heaps_[owner]->harvest(missing(), done, hand);
+  }
+}
+
+// False if the device refuses.
+bool CachingAllocator::take_pages(Lock& lock, int64_t count, std::vector<PageId>& hand) {
+  std::vector<PageId> taken(static_cast<size_t>(count));
+  lock.unlock();
+  bool refused = false;
+  try {
+    pool_.take(taken);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::out_of_memory) {
+      pool_.give_back(hand);
+      throw;
+    }
+    refused = true;
+  }
+  lock.lock();
+  if (!refused) hand.insert(hand.end(), taken.begin(), taken.end());
+  return !refused;
+}
+
+bool CachingAllocator::wait_for_streams(Lock& lock) {
+  const std::shared_ptr<Event> event = fences_.outstanding();
+  if (!event) return false;
+  lock.unlock();
+  event->wait();
+  lock.lock();
+  return true;
+}
+
+void CachingAllocator::wait_for_all(Lock& lock) {
+  do poll();
+  while (wait_for_streams(lock));
+}
+
+void CachingAllocator::return_pages(std::vector<PageId>& hand) {
+  // Pages in hand can be a stream's own only if mapping them failed; the pool's are everybody's.
+  while (!hand.empty() && (fences_.poll(), fences_.outstanding())) fences_.outstanding()->wait();
+  pool_.give_back(hand);
+  hand.clear();
+}
+
+void CachingAllocator::refuse(Lock& lock, const Want& want, int64_t missing_bytes) {
+  books_.note_out_of_memory();
+  const AllocatorStats stats = read_stats();
+  lock.unlock();
+  throw Error(ErrorCode::out_of_memory, describe_refusal(want.request, missing_bytes, stats, live_blocks(), device_));
+}
+
+void CachingAllocator::poll() const {
+  fences_.poll();
+  for (StreamIndex stream = 1; stream < fences_.count(); ++stream) spans_.share(stream, fences_.done_number(stream));
+  std::erase_if(draining_, [this](const auto& draining) {
+    const bool done = std::all_of(draining.second.begin(), draining.second.end(),
+                                  [this](const auto& use) { return fences_.done(use.first, use.second); });
+    if (done) release(draining.first);
+    return done;
+  });
+}
+
+int64_t CachingAllocator::release_pages(int64_t count) {
+  std::vector<PageId> pages;
+  harvest(std::min(count, usable_pages(0)), 0, pages);
+  device_.destroy_pages(pages);
+  return static_cast<int64_t>(pages.size());
+}
+
+int64_t CachingAllocator::reserved_pages() const {
+  int64_t pages = spans_.mapped_pages();
+  for (const auto& heap : heaps_) pages += heap ? heap->mapped_pages() : 0;
+  return pages;
+}
+
+int64_t CachingAllocator::free_pages() const {
+  int64_t pages = spans_.free_pages();
+  for (const auto& heap : heaps_) pages += heap ? heap->free_pages() : 0;
+  return pages;
+}
+
+int64_t CachingAllocator::usable_pages(StreamIndex stream) const {
+  int64_t pages = spans_.usable_pages(stream);
+  for (size_t owner = 0; owner < heaps_.size(); ++owner) {
+    if (!heaps_[owner] || heaps_[owner]->free_pages() == 0) continue;
+    const StreamIndex index = static_cast<StreamIndex>(owner);
+    pages += index == stream || fences_.idle(index) ? heaps_[owner]->free_pages()
+                                                    : heaps_[owner]->count_harvestable(fences_.done_number(index));
+  }
+  return pages;
+}
+
+AllocatorStats CachingAllocator::stats() const {
+  const std::lock_guard lock(mutex_);
+  return read_stats();
+}
+
+AllocatorStats CachingAllocator::read_stats() const {
+  poll();
+  AllocatorStats stats = books_.stats();
+  stats.reserved_bytes = reserved_pages() * page_bytes_;
+  stats.cached_bytes = usable_pages(0) * page_bytes_;
+  stats.pending_bytes = free_pages() * page_bytes_ - stats.cached_bytes;
+  stats.slack_bytes = stats.reserved_bytes - stats.allocated_bytes - stats.cached_bytes - stats.pending_bytes;
+  stats.largest_free_block_bytes = stats.cached_bytes;
+  for (const auto& heap : heaps_) {
+    if (heap) stats.largest_free_block_bytes = std::max(stats.largest_free_block_bytes, heap->largest_free_bytes());
+  }
+  stats.device_free_bytes = device_free_bytes();
+  return stats;
+}
+
+int64_t CachingAllocator::device_free_bytes() const {
+  const int64_t below_limit = device_.limit_bytes() - device_.committed_bytes();
+  return std::max<int64_t>(0, std::min(below_limit, device_.committable_bytes()));
+}
+
+std::string CachingAllocator::find_fault() const {
+  const std::lock_guard lock(mutex_);
+  if (std::string fault = spans_.find_fault(); !fault.empty()) return "spans: " + fault;
+  for (const auto& heap : heaps_) {
+    if (!heap) continue;
+    if (std::string fault = heap->find_fault(); !fault.empty()) return "heap: " + fault;
+  }
+  return "";
+}
+
+}  // namespace tidemark::memory
