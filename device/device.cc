@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "device/host_memory.h"
+#include "device/sim/sim_memory.h"
 
 namespace tidemark {
 namespace {
@@ -30,7 +31,8 @@ DeviceSetting parse_sim(std::string_view text, std::string_view rest) {
   const size_t query = rest.find('?');
   DeviceSetting setting = {.kind = DeviceSetting::Kind::sim, .sim_name = std::string(rest.substr(0, query))};
   if (setting.sim_name.empty()) refuse(text, "has no name");
-  if (query == std::string_view::npos || !rest.substr(query).starts_with(kSize)) refuse(text, "has no size");
+  if (query == std::string_view::npos) return setting;
+  if (!rest.substr(query).starts_with(kSize)) refuse(text, "has no size");
   setting.sim_bytes = parse_bytes(rest.substr(query + kSize.size()));
   if (setting.sim_bytes == 0) refuse(text, "has the size 0");
   return setting;
@@ -76,9 +78,8 @@ DeviceChoice choose_device(const DeviceSetting& setting, const DeviceCensus& cen
     case DeviceSetting::Kind::cuda:
       return choose_cuda(setting, census);
     case DeviceSetting::Kind::sim:
-      throw Error(ErrorCode::config,
-                  fmt::format("device 'sim:{}' cannot be used: this build has no simulated device; set device: cpu",
-                              setting.sim_name));
+      return {DeviceKind::sim, 0, "sim:" + setting.sim_name, "device: sim:" + setting.sim_name + " is set",
+              setting.sim_bytes};
   }
   TM_CHECK(false, "unknown DeviceSetting kind");
 }
@@ -92,6 +93,9 @@ DeviceChoice choose_device(std::string_view setting, std::string cuda_refusal) {
 
 std::unique_ptr<DeviceMemory> make_device_memory(const DeviceChoice& choice) {
   if (choice.kind == DeviceKind::cuda) return make_cuda_memory(choice.cuda_index);
+  if (choice.kind == DeviceKind::sim) {
+    return std::make_unique<SimMemory>(choice.name.substr(std::string_view("sim:").size()), choice.sim_bytes);
+  }
   TM_CHECK(choice.kind == DeviceKind::cpu, "no memory for device '" + choice.name + "'");
   return std::make_unique<HostMemory>();
 }

@@ -11,13 +11,13 @@
 
 namespace tidemark {
 
-// auto | cpu | cuda:N | sim:NAME?size=BYTES
+// auto | cpu | cuda:N | sim:NAME?size=BYTES | sim:NAME, for a device that is there already
 struct DeviceSetting {
   enum class Kind { automatic, cpu, cuda, sim };
   Kind kind = Kind::automatic;
   int cuda_index = 0;
   std::string sim_name;
-  int64_t sim_bytes = 0;
+  int64_t sim_bytes = 0;  // 0: the size that it has
 
   bool operator==(const DeviceSetting&) const = default;
 };
@@ -28,8 +28,9 @@ DeviceSetting parse_device_setting(std::string_view text);
 struct DeviceChoice {
   DeviceKind kind = DeviceKind::cpu;
   int cuda_index = 0;
-  std::string name;    // "cpu", "cuda:0"
-  std::string reason;  // why this one, for the log: "no CUDA device: ..."
+  std::string name;       // "cpu", "cuda:0", "sim:lab"
+  std::string reason;     // why this one, for the log: "no CUDA device: ..."
+  int64_t sim_bytes = 0;  // as in DeviceSetting
 };
 
 // What the choice hangs on besides the setting.
@@ -46,7 +47,7 @@ DeviceChoice choose_device(const DeviceSetting& setting, const DeviceCensus& cen
 // The same for the setting as written and the devices that are there now.
 DeviceChoice choose_device(std::string_view setting, std::string cuda_refusal = "");
 
-// Memory of the chosen device. Throws Error(device).
+// Memory of the chosen device. Throws Error(device), and Error(config) for a simulated device of another size.
 std::unique_ptr<DeviceMemory> make_device_memory(const DeviceChoice& choice);
 
 // A stream that another program made, by its handle: a cudaStream_t, which must outlive what is returned. Where the

@@ -178,6 +178,7 @@ void DeviceMemory::create_pages(std::span<PageId> pages) {
   for (size_t at = 0; at < pages.size(); at += step) {
     const std::span<PageId> part = pages.subspan(at, std::min(step, pages.size() - at));
     try {
+      if (at > 0) check_room(static_cast<int64_t>(part.size()) * granularity_bytes());
       create_step(part);
     } catch (...) {
       if (at > 0) destroy_step(pages.first(at));
@@ -188,7 +189,6 @@ void DeviceMemory::create_pages(std::span<PageId> pages) {
 
 void DeviceMemory::create_step(std::span<PageId> pages) {
   const int64_t bytes = static_cast<int64_t>(pages.size()) * granularity_bytes();
-  check_room(bytes);
   ++alloc_calls_;
   create_physical(pages);
   created_bytes_ += bytes;

@@ -59,6 +59,7 @@ int64_t DeviceShare::measure_pages(const std::byte* data, int64_t bytes) const {
 
 void DeviceShare::create_physical(std::span<PageId> pages) {
   const std::lock_guard lock(whole_.mutex_);
+  whole_.check_room(static_cast<int64_t>(pages.size()) * granularity_bytes());
   whole_.create_step(pages);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/sim/sim_test_name.h"
 
 namespace tidemark {
 namespace {
@@ -24,17 +25,18 @@ DeviceChoice choose(std::string_view setting, DeviceCensus census) {
   return choose_device(parse_device_setting(setting), census);
 }
 
-TEST(DeviceSetting, TakesItsFourForms) {
+TEST(DeviceSetting, TakesItsForms) {
   EXPECT_EQ(parse_device_setting("auto"), DeviceSetting{});
   EXPECT_EQ(parse_device_setting("cpu"), DeviceSetting{.kind = Kind::cpu});
   EXPECT_EQ(parse_device_setting("cuda:12"), (DeviceSetting{.kind = Kind::cuda, .cuda_index = 12}));
   EXPECT_EQ(parse_device_setting("sim:lab?size=2GiB"),
             (DeviceSetting{.kind = Kind::sim, .sim_name = "lab", .sim_bytes = int64_t{2} << 30}));
+  EXPECT_EQ(parse_device_setting("sim:lab"), (DeviceSetting{.kind = Kind::sim, .sim_name = "lab"}));
 }
 
 TEST(DeviceSetting, RefusesTheRest) {
-  for (const char* text : {"", "CPU", "gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "sim:", "sim:a",
-                           "sim:a?size", "sim:?size=1GiB", "sim:a?size=0", "sim:a?size=2GB", "sim:a?bytes=2GiB"}) {
+  for (const char* text : {"", "CPU", "gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "sim:", "sim:a?size",
+                           "sim:?size=1GiB", "sim:a?size=0", "sim:a?size=2GB", "sim:a?bytes=2GiB"}) {
     EXPECT_NE(refusal(ErrorCode::config, [&] { parse_device_setting(text); }), "accepted") << text;
   }
   EXPECT_EQ(refusal(ErrorCode::config, [] { parse_device_setting("gpu"); }),
@@ -68,8 +70,19 @@ TEST(ChooseDevice, DeviceThatIsNotThereIsAnError) {
 TEST(ChooseDevice, DeviceThatCannotBeUsedIsAConfigError) {
   EXPECT_EQ(refusal(ErrorCode::config, [] { choose("cuda:0", {.cuda = {.count = 1}, .cuda_refusal = "no kernels"}); }),
             "device 'cuda:0' cannot be used: no kernels; set device: cpu");
-  EXPECT_EQ(refusal(ErrorCode::config, [] { choose("sim:lab?size=2GiB", {}); }),
-            "device 'sim:lab' cannot be used: this build has no simulated device; set device: cpu");
+}
+
+TEST(ChooseDevice, SimulatedDeviceHasItsNameAndSize) {
+  const std::string name = "sim:" + sim_test_name("device");
+  const DeviceChoice choice = choose(name + "?size=64MiB", {});
+  EXPECT_EQ(choice.kind, DeviceKind::sim);
+  EXPECT_EQ(choice.name, name);
+  EXPECT_EQ(choice.reason, "device: " + name + " is set");
+  const std::unique_ptr<DeviceMemory> memory = make_device_memory(choice);
+  EXPECT_EQ(memory->name(), name);
+  EXPECT_EQ(memory->capacity_bytes(), int64_t{64} << 20);
+  EXPECT_EQ(make_device_memory(choose(name, {}))->capacity_bytes(), int64_t{64} << 20) << "the size that it has";
+  EXPECT_NE(refusal(ErrorCode::config, [&] { make_device_memory(choose(name + "?size=32MiB", {})); }), "accepted");
 }
 
 // On any machine: whatever is found is described, and the CPU's memory works.

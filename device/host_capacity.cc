@@ -129,4 +129,10 @@ HostCapacity read_host_capacity(const std::string& root) {
   return capacity;
 }
 
+int64_t committable_host_bytes(const std::string& root) {
+  const HostCapacity capacity = read_host_capacity(root);
+  const int64_t reserve = std::max(int64_t{64} << 20, capacity.total_bytes / 64);
+  return std::max<int64_t>(0, capacity.free_bytes - reserve);
+}
+
 }  // namespace tidemark

@@ -16,4 +16,8 @@ struct HostCapacity {
 // Throws Error(io) if /proc/meminfo cannot be read.
 HostCapacity read_host_capacity(const std::string& root = "");
 
+// How much a device may take of it: free bytes less what is kept for page tables, stacks, file cache and neighbours,
+// 1/64 of the memory and at least 64 MiB. Throws Error(io).
+int64_t committable_host_bytes(const std::string& root = "");
+
 }  // namespace tidemark

@@ -1,19 +1,11 @@
 #include "device/host_memory.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "device/host_capacity.h"
 #include "device/host_processes.h"
 
 namespace tidemark {
-namespace {
-
-// Kept free for page tables, stacks, file cache and neighbours: 1/64 of the memory, at least 64 MiB.
-int64_t reserve_bytes(int64_t total_bytes) { return std::max(int64_t{64} << 20, total_bytes / 64); }
-
-}  // namespace
-
 HostMemory::HostMemory(std::string system_root, PageFileKind file_kind)
     : DeviceMemory(DeviceKind::cpu, "cpu"), system_root_(std::move(system_root)), pages_(name(), file_kind) {}
 
@@ -23,10 +15,7 @@ int64_t HostMemory::free_bytes() const { return read_host_capacity(system_root_)
 
 int64_t HostMemory::foreign_bytes() const { return other_processes_bytes(system_root_); }
 
-int64_t HostMemory::committable_bytes() const {
-  const HostCapacity capacity = read_host_capacity(system_root_);
-  return std::max<int64_t>(0, capacity.free_bytes - reserve_bytes(capacity.total_bytes));
-}
+int64_t HostMemory::committable_bytes() const { return committable_host_bytes(system_root_); }
 
 void HostMemory::create_physical(std::span<PageId> pages) { pages_.create(pages, capacity_bytes()); }
 

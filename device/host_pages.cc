@@ -65,7 +65,8 @@ int64_t parse_figure(std::string_view line, std::string_view key) {
 
 }  // namespace
 
-HostPages::HostPages(std::string device, PageFileKind file_kind) : device_(std::move(device)), file_kind_(file_kind) {}
+HostPages::HostPages(std::string device, PageFileKind file_kind, Children children)
+    : device_(std::move(device)), file_kind_(file_kind), children_(children) {}
 
 void HostPages::create(std::span<PageId> pages, int64_t max_bytes) {
   if (!file_) {
@@ -73,6 +74,21 @@ void HostPages::create(std::span<PageId> pages, int64_t max_bytes) {
     log(LogLevel::debug, "page_file", {{"device", device_}, {"kind", to_string(file_->kind())}, {"why", file_->why()}});
   }
   file_->create(pages);
+}
+
+void HostPages::map(std::byte* data, std::span<const PageId> pages) {
+  file_->map(data, pages);
+  hide_from_children(data, static_cast<int64_t>(pages.size()) * kGranularityBytes);
+}
+
+// A new mapping of addresses without access has the flags of none.
+void HostPages::unmap(std::byte* data, int64_t bytes) {
+  file_->unmap(data, bytes);
+  hide_from_children(data, bytes);
+}
+
+void HostPages::hide_from_children(std::byte* data, int64_t bytes) const {
+  if (children_ == Children::have_none) ::madvise(data, static_cast<size_t>(bytes), MADV_DONTFORK);
 }
 
 std::byte* HostPages::reserve(int64_t bytes) {
@@ -96,6 +112,7 @@ std::byte* HostPages::reserve(int64_t bytes) {
   // Hints: a kernel built without them works as well, with small pages and larger dumps.
   ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   ::madvise(data, static_cast<size_t>(bytes), MADV_DONTDUMP);
+  hide_from_children(data, bytes);
   return data;
 }
 

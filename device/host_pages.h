@@ -24,8 +24,11 @@ class HostPages {
  public:
   static constexpr int64_t kGranularityBytes = int64_t{2} << 20;
 
-  // `device` is what messages call the device. `file_kind` is for tests.
-  explicit HostPages(std::string device, PageFileKind file_kind = PageFileKind::automatic);
+  // `device` is what messages call the device. `file_kind` is for tests. Pages of which children have none end with
+  // this process even if a forked child lives on.
+  enum class Children { inherit, have_none };
+  explicit HostPages(std::string device, PageFileKind file_kind = PageFileKind::automatic,
+                     Children children = Children::inherit);
 
   // As the private functions of DeviceMemory.
   std::byte* reserve(int64_t bytes);
@@ -38,15 +41,21 @@ class HostPages {
   // max_bytes is how much the file can ever hold; the first call decides.
   void create(std::span<PageId> pages, int64_t max_bytes);
   void destroy(std::span<const PageId> pages) { file_->destroy(pages); }
-  void map(std::byte* data, std::span<const PageId> pages) { file_->map(data, pages); }
-  void unmap(std::byte* data, int64_t bytes) { file_->unmap(data, bytes); }
+  void map(std::byte* data, std::span<const PageId> pages);
+  void unmap(std::byte* data, int64_t bytes);
   void fill(std::span<const PageId> pages, uint8_t value) { file_->fill(pages, value); }
   int64_t measure_file() const { return file_ ? file_->measured_bytes() : 0; }
+  void drop_in_child() noexcept {
+    if (file_) file_->drop_in_child();
+  }
   PageFileKind file_kind() const { return file_ ? file_->kind() : file_kind_; }
 
  private:
+  void hide_from_children(std::byte* data, int64_t bytes) const;
+
   const std::string device_;
   const PageFileKind file_kind_;
+  const Children children_;
   std::unique_ptr<PageFile> file_;  // from the first create() on
 };
 

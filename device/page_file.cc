@@ -95,7 +95,12 @@ PageFile::PageFile(int64_t page_bytes, int64_t max_bytes, PageFileKind kind)
   throw Error(ErrorCode::device, "no file for pages: " + why_);
 }
 
-PageFile::~PageFile() { ::close(file_); }
+PageFile::~PageFile() { drop_in_child(); }
+
+void PageFile::drop_in_child() noexcept {
+  if (file_ >= 0) ::close(file_);
+  file_ = -1;
+}
 
 int64_t PageFile::take_chunk() {
   if (!free_.empty()) {

@@ -56,6 +56,8 @@ class PageFile {
   void unmap(std::byte* data, int64_t bytes);
   // Fills pages that are there, mapped or not, with one byte.
   void fill(std::span<const PageId> pages, uint8_t value);
+  // In a forked child: lets the file go, so that its memory ends with the parent. Every other call fails from then on.
+  void drop_in_child() noexcept;
   // What the kernel counts for the file. Throws Error(io).
   int64_t measured_bytes() const;
   // Runs of neighbouring chunks behind neighbouring addresses: what the kernel counts as one mapping each.
