@@ -31,14 +31,29 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug)
-    : planned_(planned), device_(device), arena_(device, planned.program->arena_bytes, {.growth = growth}) {
+TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug,
+                         const Decorate& decorate)
+    : planned_(planned), device_(device), arena_(device, planned.arena_bytes, {.growth = growth}) {
   // The debugger fills the whole arena before a body runs.
-  arena_.ensure(growth && !debug ? planned.program->run_segment_bytes : planned.program->arena_bytes);
+  arena_.ensure(growth && !debug ? planned.program->run_segment_bytes : planned.arena_bytes);
   if (debug) debugger_ = std::make_unique<runtime::MemoryDebugger>(*planned.program, arena_.data());
   executor_ = std::make_unique<runtime::Executor>(*planned.program, arena_.data(), debugger_.get());
+  if (planned.batch.packed()) make_packed_bodies(decorate);
   trainer_ = std::make_unique<Trainer>(*executor_, planned.dataset->info(), *planned.optimizer, planned.schedule,
-                                       planned.batch);
+                                       planned.batch, packed_.get());
+  if (!growth && packed_ != nullptr) ensure_bodies(false);
+}
+
+void TrainingRun::make_packed_bodies(const Decorate& decorate) {
+  // The bound is a promise: what would go beyond it is refused, and then runs in one block (Trainer::step).
+  device_.set_limit_bytes(std::min(device_.limit_bytes(), planned_.planned_peak_bytes));
+  pool_ = std::make_unique<memory::PagePool>(device_);
+  allocator_ = std::make_unique<memory::CachingAllocator>(*pool_);
+  if (decorate) decorated_ = decorate(*allocator_);
+  memory::Allocator& allocator = decorated_ ? *decorated_ : *allocator_;
+  dynamic_ = std::make_unique<runtime::DynamicExecutor>(*planned_.ops, planned_.dynamic, allocator);
+  packed_ = std::make_unique<PackedBodies>(*planned_.model, planned_.dataset->info(), planned_.batch,
+                                           planned_.ops->table(), *executor_, *dynamic_);
 }
 
 TrainingRun::~TrainingRun() = default;
@@ -89,6 +104,13 @@ bool TrainingRun::evaluation_is_due(int64_t every) const {
 }
 
 void TrainingRun::ensure_bodies(bool evaluation) {
+  if (allocator_ != nullptr) {
+    // The bound on all shapes, taken once: the allocator keeps the pages, and no later batch asks the device for any.
+    arena_.ensure(planned_.arena_bytes);
+    if (allocator_->stats().reserved_bytes < planned_.block_bytes)
+      const memory::Block bound(*allocator_, {.bytes = planned_.block_bytes, .category = Category::activations});
+    return;
+  }
   int64_t bytes = 0;
   for (const compile::Body& body : planned_.program->bodies)
     if (body.name.starts_with("evaluate") == evaluation) bytes = std::max(bytes, body.peak_bytes);
@@ -133,7 +155,10 @@ RunReport TrainingRun::run(const RunOptions& options) {
       static_cast<size_t>(std::clamp<int64_t>(planned_.total_steps - report.first_step, 0, kReservedSteps));
   report.losses.reserve(to_do);  // nothing is allocated in the loop
   report.step_seconds.reserve(to_do);
-  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.global_batch, .seed = planned_.batch.seed},
+  data::Loader loader(*planned_.dataset,
+                      {.global_batch = planned_.batch.global_batch,
+                       .micro_batch = planned_.batch.micro_batch,
+                       .seed = planned_.batch.seed},
                       position_);
   ensure_bodies(false);
   int64_t calls_at_warmup = device_.alloc_calls();

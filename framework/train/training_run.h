@@ -13,6 +13,7 @@
 #include "framework/train/planned_run.h"
 #include "framework/train/progress.h"
 #include "framework/train/trainer.h"
+#include "memory/allocator/caching_allocator.h"
 #include "memory/arena/arena.h"
 
 namespace tidemark::train {
@@ -55,14 +56,19 @@ class TrainingRun {
  public:
   // Takes the planned bytes from the device; with growth, those of the run segment now and a body's before it first
   // runs. debug: memory.debug, for a program compiled with guards. Throws Error(out_of_memory) if the device refuses
-  // them. Both references must outlive the run.
-  TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug);
+  // them. Both references must outlive the run. `decorate` wraps the allocator of packed data, for tests; what it gives
+  // is used instead.
+  using Decorate = std::function<std::unique_ptr<memory::Allocator>(memory::Allocator&)>;
+  TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug, const Decorate& decorate = {});
   ~TrainingRun();
 
   Trainer& trainer() { return *trainer_; }
   const runtime::Executor& executor() const { return *executor_; }
   const memory::Arena& arena() const { return arena_; }
   memory::Arena& arena() { return arena_; }
+  // Both nullptr unless data is packed.
+  const memory::CachingAllocator* allocator() const { return allocator_.get(); }
+  const runtime::DynamicExecutor* dynamic() const { return dynamic_.get(); }
 
   // Where the loader begins; set after a resume, before run().
   void set_position(data::SamplerPosition position) { position_ = position; }
@@ -82,7 +88,8 @@ class TrainingRun {
   bool is_stopped_early(const RunOptions& options, RunReport& report) const;
   // Makes an evaluation that was due when the run was stopped. False if early stopping says so, then or before.
   bool catch_up(const RunOptions& options, RunReport& report);
-  // Pages for all bodies that evaluate, or for all others.
+  void make_packed_bodies(const Decorate& decorate);
+  // Pages for all bodies that evaluate, or for all others; of packed data for all at once.
   void ensure_bodies(bool evaluation);
   // False if early stopping says so.
   bool evaluate(const RunOptions& options, RunReport& report);
@@ -93,6 +100,12 @@ class TrainingRun {
   memory::Arena arena_;
   std::unique_ptr<runtime::ExecutionObserver> debugger_;
   std::unique_ptr<runtime::Executor> executor_;
+  // Of packed data:
+  std::unique_ptr<memory::PagePool> pool_;
+  std::unique_ptr<memory::CachingAllocator> allocator_;
+  std::unique_ptr<memory::Allocator> decorated_;
+  std::unique_ptr<runtime::DynamicExecutor> dynamic_;
+  std::unique_ptr<PackedBodies> packed_;
   std::unique_ptr<Trainer> trainer_;
   data::SamplerPosition position_;
   EarlyStopState early_stop_;
