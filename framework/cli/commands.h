@@ -9,6 +9,8 @@ namespace tidemark::cli {
 
 int run_train(int argc, char** argv);
 int run_plan(int argc, char** argv);
+int run_generate(int argc, char** argv);
+int run_hold(int argc, char** argv);
 int run_bench(int argc, char** argv);
 
 }  // namespace tidemark::cli

@@ -5,7 +5,6 @@
 #include <ostream>
 
 #include "base/bytes.h"
-#include "framework/cli/plan_report.h"
 
 namespace tidemark::cli {
 namespace {
