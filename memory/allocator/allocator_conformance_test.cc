@@ -1,0 +1,52 @@
+// The conformance suite over the caching allocator and every decorator, on host memory.
+#include "memory/allocator/allocator_conformance.h"
+
+#include "device/host_memory.h"
+#include "memory/allocator/caching_allocator.h"
+#include "memory/allocator/decorators/failure_injection.h"
+#include "memory/allocator/decorators/limit.h"
+#include "memory/allocator/decorators/retry.h"
+#include "memory/allocator/decorators/statistics.h"
+#include "memory/allocator/decorators/tracking.h"
+
+namespace tidemark::memory {
+namespace {
+
+class Caching : public AllocatorUnderTest {
+ public:
+  Caching() { device_.set_limit_bytes(kDeviceBytes); }
+  Allocator& allocator() override { return caching_; }
+  DeviceMemory& device() override { return device_; }
+
+ private:
+  HostMemory device_;
+  PagePool pool_{device_};
+  CachingAllocator caching_{pool_};
+};
+
+template <class Decorator>
+class Decorated final : public Caching {
+ public:
+  template <class... Options>
+  explicit Decorated(Options... options) : decorator_(Caching::allocator(), options...) {}
+  Allocator& allocator() override { return decorator_; }
+
+ private:
+  Decorator decorator_;
+};
+
+template <class UnderTest, class... Options>
+AllocatorMaker maker(Options... options) {
+  return [=] { return std::make_unique<UnderTest>(options...); };
+}
+
+INSTANTIATE_TEST_SUITE_P(Caching, AllocatorConformance, testing::Values(maker<Caching>()));
+INSTANTIATE_TEST_SUITE_P(Failure, AllocatorConformance, testing::Values(maker<Decorated<FailureInjection>>()));
+INSTANTIATE_TEST_SUITE_P(Limit, AllocatorConformance,
+                         testing::Values(maker<Decorated<LimitingAllocator>>("test", int64_t{1} << 30)));
+INSTANTIATE_TEST_SUITE_P(Statistics, AllocatorConformance, testing::Values(maker<Decorated<StatisticsAllocator>>()));
+INSTANTIATE_TEST_SUITE_P(Tracking, AllocatorConformance, testing::Values(maker<Decorated<TrackingAllocator>>()));
+INSTANTIATE_TEST_SUITE_P(Retry, AllocatorConformance, testing::Values(maker<Decorated<RetryingAllocator>>()));
+
+}  // namespace
+}  // namespace tidemark::memory
