@@ -11,7 +11,7 @@
 
 namespace tidemark {
 
-class DeviceShare final : public DeviceMemory {
+class DeviceShare : public DeviceMemory {
  public:
   // `whole` must outlive the share. `name` is what messages call it: "cpu/retrieval".
   DeviceShare(DeviceMemory& whole, std::string name, int64_t limit_bytes);

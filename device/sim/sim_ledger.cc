@@ -182,10 +182,13 @@ void SimLedger::lock_books() const {
     throw Error(ErrorCode::device,
                 fmt::format("device 'sim:{}' was opened before a fork; the child must open it again", name_));
   }
-  timespec until = {};
-  ::clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_sec += kPatienceMs / 1000;
-  const int error = pthread_mutex_clocklock(&file_->mutex, CLOCK_MONOTONIC, &until);
+  int error = pthread_mutex_trylock(&file_->mutex);
+  if (error == EBUSY) {
+    timespec until = {};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += kPatienceMs / 1000;
+    error = pthread_mutex_timedlock(&file_->mutex, &until);
+  }
   if (error == EOWNERDEAD) {
     pthread_mutex_consistent(&file_->mutex);  // Note [Ledger]: nothing can be half written
   } else if (error != 0) {
