@@ -53,6 +53,11 @@ void MemorySection::fields(Fields& f) {
   f.choice("planner", planner, "Offset planner of the arena.", planners_);
   f.boolean("growth", growth, "Takes pages when a body first needs them instead of all at the start.");
   f.byte_limit("headroom", headroom, "What to leave of the device's memory where no budget is given.");
+  f.byte_limit("watermark", watermark,
+               "Warns once when more than this share of the budget is taken, unless the plan takes it; empty: never.");
+  f.real("idle_release", idle_release,
+         "Seconds without a request after which the allocator gives its cached pages back; 0: never.",
+         {.min = 0, .max = 1e6});
   f.boolean("debug", debug, "Fills dead ranges with NaN and puts guard bytes between buffers; slow.");
 }
 
@@ -68,7 +73,8 @@ void CheckpointSection::fields(Fields& f) {
 
 void TopSection::fields(Fields& f) {
   f.text("device", device,
-         "auto or cpu; cuda:N and sim:NAME?size=2GiB are known and refused: this build trains on the CPU.");
+         "auto, cpu or sim:NAME?size=2GiB, a simulated device that processes share; cuda:N is known and refused: this "
+         "build trains on the CPU.");
 }
 
 std::vector<std::pair<std::string, Section*>> fixed_sections(Config& config) {
