@@ -1,8 +1,10 @@
 #include "framework/inference/generator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "framework/inference/continuation_graph.h"
 
@@ -118,6 +120,18 @@ void Generator::check(const GenerateRequest& request) const {
   if (!(sampling.temperature >= 0) || sampling.top_k < 0) refuse("temperature and top_k: wanted at least 0");
 }
 
+void Generator::check_memory(const KvCache& cache, const GenerateRequest& request) const {
+  // The last token that is drawn is not read any more.
+  const int64_t read = std::min(std::ssize(request.prompt) + request.tokens, shape_.tokens) - 1;
+  const int64_t cache_bytes = device_.round_up(cache.bytes_for(read));
+  if (cache_bytes + weights_.bytes() <= device_.limit_bytes()) return;
+  throw Error(ErrorCode::out_of_memory, std::to_string(request.samples) + " samples of " + std::to_string(read) +
+                                            " tokens need a key/value cache of " + format_bytes(cache_bytes) +
+                                            " beside weights of " + format_bytes(weights_.bytes()) + ", the limit is " +
+                                            format_bytes(device_.limit_bytes()) +
+                                            "; ask for fewer tokens or samples, or raise memory.budget");
+}
+
 void Generator::read_prompt(Texts& texts, const std::vector<int32_t>& prompt) {
   const int64_t tokens = std::ssize(prompt) - 1;  // the last one is the first that is asked for logits
   if (tokens == 0) return;
@@ -159,6 +173,7 @@ GenerateReport Generator::generate(const GenerateRequest& request) {
   GenerateReport report;
   report.samples.resize(static_cast<size_t>(request.samples));
   Texts texts(*this, request.samples);
+  check_memory(texts.cache, request);
   Clock::time_point begin = Clock::now();
   read_prompt(texts, request.prompt);
   report.prompt_seconds = seconds_since(begin);

@@ -71,6 +71,8 @@ class Generator {
   struct Texts;
 
   void check(const GenerateRequest& request) const;
+  // The cache at its largest beside the weights against the device's limit; before anything runs.
+  void check_memory(const KvCache& cache, const GenerateRequest& request) const;
   void read_prompt(Texts& texts, const std::vector<int32_t>& prompt);
   void go_on(Texts& texts, const GenerateRequest& request, GenerateReport& report);
 

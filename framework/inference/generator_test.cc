@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "device/host_memory.h"
 #include "framework/models/gpt.h"
-#include "framework/models/mlp.h"
 #include "framework/models/model_keys.h"
 #include "framework/testing/plain_allocator.h"
 #include "ops/all_ops.h"
@@ -50,6 +48,16 @@ class GeneratorTest : public ::testing::Test {
   static void scale(std::byte* bytes, const ValueType& type, float factor) {
     float* values = reinterpret_cast<float*>(bytes);
     for (int64_t i = 0; i < type.shape.elements(); ++i) values[i] *= factor;
+  }
+
+  std::string refusal(const GenerateRequest& request, ErrorCode code = ErrorCode::config) {
+    try {
+      generator_->generate(request);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code);
+      return error.what();
+    }
+    return "accepted";
   }
 
   // The likeliest token after `tokens` by the graph that evaluation runs, without any cache.
@@ -194,30 +202,27 @@ TEST_F(GeneratorTest, WhereverMemoryEndsNothingStays) {
   EXPECT_GT(grants, 3);
 }
 
+TEST_F(GeneratorTest, ARequestThatCannotFitIsRefusedBeforeItRuns) {
+  device_.set_limit_bytes(2 * device_.granularity_bytes());
+  const int64_t calls = device_.alloc_calls();
+  EXPECT_THAT(refusal({.prompt = {1, 2, 3}, .tokens = 60, .samples = 200}, ErrorCode::out_of_memory),
+              ::testing::HasSubstr("200 samples of 62 tokens need a key/value cache of"));
+  EXPECT_EQ(device_.alloc_calls(), calls + 1) << "addresses, no pages";
+}
+
+// A neighbour took what the limit leaves.
 TEST_F(GeneratorTest, ACacheThatFindsNoPagesIsNamed) {
-  device_.set_limit_bytes(device_.granularity_bytes());
-  try {
-    generator_->generate({.prompt = {1, 2, 3}, .tokens = 60, .samples = 200});
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("of 200 texts needs"));
-  }
-  EXPECT_EQ(device_.committed_bytes(), 0);
-  device_.set_limit_bytes(INT64_MAX);
+  const int64_t page = device_.granularity_bytes();
+  VirtualRange neighbour = device_.reserve(20 * page);
+  neighbour.commit(0, 20 * page);
+  device_.set_limit_bytes(22 * page);
+  EXPECT_THAT(refusal({.prompt = {1, 2, 3}, .tokens = 60, .samples = 200}, ErrorCode::out_of_memory),
+              ::testing::HasSubstr("of 200 texts needs"));
+  EXPECT_EQ(device_.committed_bytes(), 20 * page);
   EXPECT_EQ(generator_->generate({.prompt = {1, 2, 3}, .tokens = 2}).samples[0].size(), 2U);
 }
 
 TEST_F(GeneratorTest, RequestsThatCannotBeAreRefused) {
-  const auto refusal = [&](const GenerateRequest& request) -> std::string {
-    try {
-      generator_->generate(request);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::config);
-      return error.what();
-    }
-    return "accepted";
-  };
   EXPECT_EQ(refusal({.prompt = {}}), "the prompt is empty; it needs at least one token");
   EXPECT_EQ(refusal({.prompt = {3, 90}}), "the prompt has token 90; tokens are below 90");
   EXPECT_EQ(refusal({.prompt = std::vector<int32_t>(70, 1)}),
@@ -225,68 +230,6 @@ TEST_F(GeneratorTest, RequestsThatCannotBeAreRefused) {
   EXPECT_EQ(refusal({.prompt = std::vector<int32_t>(69, 1)}), "accepted");
   EXPECT_EQ(refusal({.prompt = {1}, .samples = 0}), "tokens and samples: wanted at least 1");
   EXPECT_EQ(refusal({.prompt = {1}, .sampling = {.temperature = -1}}), "temperature and top_k: wanted at least 0");
-}
-
-TEST(ModelWeightsTest, AModelThatReadsNoTextIsRefused) {
-  const ops::OpSet ops = ops::all_ops();
-  testing::PlainAllocator allocator;
-  const models::Mlp model;
-  const data::DataInfo data = text();
-  EXPECT_THROW(ModelWeights(model, data, ops.table(), allocator), Error);
-}
-
-class CheckpointedWeights : public GeneratorTest {
- protected:
-  // All weights, and what an optimizer keeps beside them.
-  std::unique_ptr<checkpoint::Checkpoint> saved() {
-    Graph graph("parameters");
-    models::ModelBuilder builder(graph, ops_.table());
-    std::vector<checkpoint::TensorView> tensors;
-    for (size_t i = 0; i < weights_->places().size(); ++i) {
-      const auto& place = weights_->places()[i];
-      const std::span<const std::byte> bytes(place.bytes, static_cast<size_t>(weights_->type(i).bytes()));
-      tensors.push_back({place.name, weights_->type(i), bytes});
-      tensors.push_back({place.name + "/momentum", weights_->type(i), bytes});
-    }
-    const std::string dir =
-        ::testing::TempDir() + "generator_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(dir);
-    checkpoint::save(dir, {.step = 1, .config_yaml = "model: {kind: gpt}"}, tensors);
-    return checkpoint::find_newest(dir);
-  }
-
-  std::string load_with(std::string key, int64_t value) {
-    const auto checkpoint = saved();
-    models::Gpt other;
-    models::Keys keys = small_keys();
-    keys.integers_by_name[key] = value;
-    other.fields(keys);
-    ModelWeights weights(other, data_, ops_.table(), allocator_);
-    try {
-      weights.load(*checkpoint);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::config);
-      return error.what();
-    }
-    return "accepted";
-  }
-};
-
-TEST_F(CheckpointedWeights, GiveTheSameText) {
-  const GenerateRequest request{.prompt = {1, 2, 3}, .tokens = 30};
-  const auto want = generator_->generate(request).samples;
-  const auto checkpoint = saved();
-  ModelWeights loaded(model_, data_, ops_.table(), allocator_);
-  loaded.load(*checkpoint);
-  EXPECT_EQ(Generator(model_, data_, ops_, loaded, device_, allocator_, {}).generate(request).samples, want);
-}
-
-TEST_F(CheckpointedWeights, OfAnotherModelAreRefusedByTensor) {
-  using ::testing::HasSubstr;
-  EXPECT_THAT(load_with("layers", 3), HasSubstr("it has no tensor 'layer2/attention/norm/weight'"));
-  EXPECT_THAT(load_with("layers", 1), HasSubstr("tensor 'layer1/attention/norm/bias' has no place here"));
-  EXPECT_THAT(load_with("width", 16), HasSubstr("tensor 'embedding/tokens' is f32[128,32] there, f32[128,16] here"));
-  EXPECT_EQ(load_with("heads", 4), "accepted") << "heads leave no trace in the shapes";
 }
 
 }  // namespace

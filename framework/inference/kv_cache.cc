@@ -22,9 +22,9 @@ void KvCache::ensure(int64_t tokens) {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
     throw Error(ErrorCode::out_of_memory,
-                "key/value cache for " + std::to_string(tokens) + " tokens of " + std::to_string(lanes_) +
-                    (lanes_ == 1 ? " text" : " texts") + " needs " + format_bytes(bytes) + ", has " +
-                    format_bytes(before) +
+                "key/value cache for " + std::to_string(tokens) + (tokens == 1 ? " token of " : " tokens of ") +
+                    std::to_string(lanes_) + (lanes_ == 1 ? " text" : " texts") + " needs " + format_bytes(bytes) +
+                    ", has " + format_bytes(before) +
                     "; ask for fewer tokens or samples, or raise memory.budget: " + error.what());
   }
 }
