@@ -59,7 +59,7 @@ ordered_json train_json(const train::PlannedRun& run, const train::RunReport& re
           {"tokens_per_second", rate(tokens, report)},
           {"device_alloc_calls_after_warmup", report.alloc_calls_after_warmup},
           {"micro_batches", std::vector<int64_t>(seconds.size(), run.batch.micro_batch)},
-          {"replans", 0},
+          {"replans", report.replans},
           {"interrupted", report.interrupted},
           {"stopped_early", report.stopped_early},
           {"plan_digest", run.plan_digest},

@@ -173,6 +173,7 @@ RunReport TrainingRun::run(const RunOptions& options) {
   report.interrupted = asked_to_stop() && trainer_->steps_done() < planned_.total_steps;
   report.steps = trainer_->steps_done();
   report.alloc_calls_after_warmup = device_.alloc_calls() - calls_at_warmup;
+  if (dynamic_ != nullptr) report.replans = dynamic_->counts().plans;
   report.measured_peak_bytes = device_.measured_bytes();
   return report;
 }

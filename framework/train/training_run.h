@@ -29,6 +29,7 @@ struct RunReport {
   int64_t targets = 0;
   int64_t measured_peak_bytes = 0;
   int64_t alloc_calls_after_warmup = 0;
+  int64_t replans = 0;         // plans of new shapes
   bool stopped_early = false;  // no better evaluation for early_stop rounds
   bool interrupted = false;    // asked to stop
 };

@@ -48,6 +48,7 @@ void write_split(const std::string& prefix, int64_t samples, uint32_t first) {
 std::string model_yaml(const std::string& model) {
   if (model == "mlp") return "model: {kind: mlp, hidden: [384, 256], dropout: 0.1}\n";
   if (model == "resnet") return "model: {kind: resnet, width: 8, blocks: [1, 1]}\n";
+  if (model == "lstm") return "model: {kind: lstm, layers: 2, width: 32, embedding: 16, dropout: 0.1}\n";
   TM_CHECK(model == "gpt", "tiny model '" + model + "'");
   return "model: {kind: gpt, layers: 2, heads: 2, width: 32, context: 64, dropout: 0.1}\n";
 }
@@ -86,11 +87,29 @@ std::string words(int64_t bytes) {
   return text;
 }
 
+std::string lines(int64_t count) {
+  const std::string text = words(16 * count);
+  std::string out;
+  size_t at = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const size_t length = 1 + random_block({.seed = 29, .step = 0, .sample = 0, .op = 0}, i).word[0] % 15;
+    std::string line = text.substr(at, length);
+    for (char& c : line)
+      if (c == '\n') c = ' ';
+    out += line + '\n';
+    at += length;
+  }
+  return out;
+}
+
 std::string write_tiny_config(const std::string& folder, const std::string& model) {
   std::string data;
   if (model == "gpt") {
     write_file(folder + "/text.txt", words(6000));
     data = "data: {kind: text, path: text.txt}\n";
+  } else if (model == "lstm") {
+    write_file(folder + "/lines.txt", lines(300));
+    data = "data: {kind: lines, path: lines.txt}\n";
   } else {
     write_images(folder + "/images", 80, 40);
     data = "data: {kind: fashion_mnist, path: images}\n";

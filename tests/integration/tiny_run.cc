@@ -16,9 +16,9 @@ TinyRun::TinyRun(const std::string& config_file, const std::vector<std::string>&
       budget_(train::make_budget(config_, *device_)),
       planned_(train::plan_run(config_, ops_, *device_, budget_)) {}
 
-void TinyRun::allocate() {
+void TinyRun::allocate(const train::TrainingRun::Decorate& decorate) {
   const config::Config& config = config_.config;
-  run_ = std::make_unique<train::TrainingRun>(planned_, *device_, config.memory.growth, config.memory.debug);
+  run_ = std::make_unique<train::TrainingRun>(planned_, *device_, config.memory.growth, config.memory.debug, decorate);
   checkpoints_ = std::make_unique<train::RunCheckpoints>(
       train::CheckpointOptions{config.checkpoint.dir, config.checkpoint.every, config.checkpoint.keep},
       config::to_yaml(config), "cpu", planned_, *run_);

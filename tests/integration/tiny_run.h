@@ -23,8 +23,8 @@ class TinyRun {
   // `overrides` as after --set.
   explicit TinyRun(const std::string& config_file, const std::vector<std::string>& overrides = {});
 
-  // Takes the arena; called by start() if it was not before.
-  void allocate();
+  // Takes the arena; called by start() if it was not before. `decorate`: see TrainingRun.
+  void allocate(const train::TrainingRun::Decorate& decorate = {});
   // Writes first values, or those of the newest checkpoint if `resume`. With checkpoint.dir set, saves the first
   // checkpoint.
   void start(bool resume = false);

@@ -1,0 +1,124 @@
+// Packed data: every batch has a shape of its own, and the promises are those of all other runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "tests/integration/tiny_data.h"
+#include "tests/integration/tiny_run.h"
+
+namespace tidemark::tests {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+class Packed : public ::testing::Test {
+ protected:
+  TinyResult train(const Overrides& overrides = {}) { return train_tiny(config_, overrides); }
+
+  const std::string folder_ = test_folder();
+  const std::string config_ = write_tiny_config(folder_, "lstm");
+};
+
+TEST_F(Packed, PlannedIsMeasuredAndNothingIsAskedForAfterTheFirstStep) {
+  TinyRun tiny(config_, {"train.steps=40", "train.eval_every=7"});
+  EXPECT_EQ(tiny.device().alloc_calls(), 0);
+  tiny.start();
+  const train::RunReport report = tiny.train();
+  EXPECT_EQ(report.measured_peak_bytes, tiny.planned().planned_peak_bytes);
+  EXPECT_EQ(tiny.device().peak_committed_bytes(), tiny.planned().planned_peak_bytes);
+  EXPECT_EQ(report.alloc_calls_after_warmup, 0);
+  EXPECT_LT(report.losses.back(), report.losses.front());
+  EXPECT_GT(tiny.run().dynamic()->counts().unplanned_runs, 0);
+  EXPECT_GT(tiny.run().dynamic()->counts().planned_runs, 0);
+  EXPECT_EQ(tiny.run().allocator()->stats().allocated_bytes, 0) << "between steps nothing is held";
+  EXPECT_LE(tiny.run().allocator()->stats().allocated_peak_bytes, tiny.planned().block_bytes);
+}
+
+TEST_F(Packed, WithoutGrowthAllIsThereBeforeStepOne) {
+  TinyRun tiny(config_, {"memory.growth=false"});
+  tiny.start();
+  EXPECT_EQ(tiny.device().committed_bytes(), tiny.planned().planned_peak_bytes);
+  EXPECT_EQ(tiny.train().measured_peak_bytes, tiny.planned().planned_peak_bytes);
+}
+
+TEST_F(Packed, BoundIsThatOfTheLongestLines) {
+  const TinyRun tiny(config_);
+  const train::BatchPlan& batch = tiny.planned().batch;
+  EXPECT_EQ(batch.train_rows, data::most_rows(*tiny.planned().dataset, data::Split::train, 32));
+  const std::string widest = "micro_batch[32x" + std::to_string(batch.train_rows) + "]";
+  EXPECT_NE(tiny.program().find_body(widest), nullptr);
+  EXPECT_EQ(tiny.program().bodies[tiny.program().peak_body].name, widest);
+}
+
+TEST_F(Packed, BudgetOneByteBelowTheBoundIsRefusedBeforeStepOne) {
+  const int64_t bound = TinyRun(config_).planned().planned_peak_bytes;
+  TinyRun fits(config_, {"memory.budget=" + std::to_string(bound)});
+  EXPECT_NO_THROW(train::check_budget(fits.planned(), fits.budget()));
+  fits.start();
+  EXPECT_EQ(fits.train().measured_peak_bytes, bound);
+  TinyRun refused(config_, {"memory.budget=" + std::to_string(bound - 1)});
+  try {
+    train::check_budget(refused.planned(), refused.budget());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string(error.what()).find("memory.micro_batch"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(refused.device().alloc_calls(), 0);
+}
+
+TEST_F(Packed, SameBitsAgainAndResumed) {
+  const Overrides steps = {"train.steps=14", "train.eval_every=5"};
+  const TinyResult reference = train(steps);
+  EXPECT_EQ(train(steps).losses, reference.losses);
+
+  Overrides saved = steps;
+  saved.push_back("checkpoint.dir=" + folder_ + "/run");
+  saved.push_back("checkpoint.every=4");
+  std::atomic<bool> stop{false};
+  TinyRun first(config_, saved);
+  first.start();
+  train::RunOptions options;
+  options.stop = &stop;
+  options.at_step_boundary = [&] { stop = first.trainer().steps_done() == 6; };
+  std::vector<double> losses = first.train(options).losses;
+  ASSERT_EQ(losses.size(), 6U);
+
+  TinyRun second(config_, saved);
+  second.start(true);
+  const train::RunReport rest = second.train();
+  EXPECT_EQ(rest.first_step, 6);
+  losses.insert(losses.end(), rest.losses.begin(), rest.losses.end());
+  EXPECT_EQ(losses, reference.losses);
+  EXPECT_EQ(second.parameters_sha256(), reference.parameters_sha256);
+  EXPECT_EQ(rest.measured_peak_bytes, second.planned().planned_peak_bytes);
+}
+
+TEST_F(Packed, TwoThreadsGiveTheSameBitsEveryTime) {
+  const TinyResult one = train({"train.threads=2"});
+  EXPECT_EQ(train({"train.threads=2"}).parameters_sha256, one.parameters_sha256);
+  const TinyResult single = train();
+  for (size_t i = 0; i < single.losses.size(); ++i)
+    EXPECT_NEAR(one.losses[i], single.losses[i], 1e-4 * single.losses[i]) << i;
+}
+
+TEST_F(Packed, MicroBatchesChangeTheOrderOfSumsAlone) {
+  const TinyResult whole = train(), parts = train({"memory.micro_batch=8"}), odd = train({"memory.micro_batch=5"});
+  EXPECT_NEAR(parts.losses[0], whole.losses[0], 1e-6 * whole.losses[0]);
+  EXPECT_NEAR(odd.losses[0], whole.losses[0], 1e-6 * whole.losses[0]);
+  EXPECT_NEAR(parts.report.eval->loss, whole.report.eval->loss, 1e-3);
+}
+
+TEST_F(Packed, DebuggerOfOneArenaIsRefusedForIt) {
+  try {
+    TinyRun tiny(config_, {"memory.debug=true"});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::config);
+    EXPECT_NE(std::string(error.what()).find("memory.debug"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tidemark::tests
