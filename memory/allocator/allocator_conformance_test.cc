@@ -1,7 +1,9 @@
-// The conformance suite over the caching allocator and every decorator, on host memory.
+// The conformance suite over the caching allocator on host memory and on a simulated device, and over every decorator.
 #include "memory/allocator/allocator_conformance.h"
 
 #include "device/host_memory.h"
+#include "device/sim/sim_memory.h"
+#include "device/sim/sim_test_name.h"
 #include "memory/allocator/caching_allocator.h"
 #include "memory/allocator/decorators/failure_injection.h"
 #include "memory/allocator/decorators/limit.h"
@@ -14,14 +16,21 @@ namespace {
 
 class Caching : public AllocatorUnderTest {
  public:
-  Caching() { device_.set_limit_bytes(kDeviceBytes); }
+  explicit Caching(std::unique_ptr<DeviceMemory> device = std::make_unique<HostMemory>()) : device_(std::move(device)) {
+    device_->set_limit_bytes(kDeviceBytes);
+  }
   Allocator& allocator() override { return caching_; }
-  DeviceMemory& device() override { return device_; }
+  DeviceMemory& device() override { return *device_; }
 
  private:
-  HostMemory device_;
-  PagePool pool_{device_};
+  std::unique_ptr<DeviceMemory> device_;
+  PagePool pool_{*device_};
   CachingAllocator caching_{pool_};
+};
+
+class OnSim final : public Caching {
+ public:
+  OnSim() : Caching(std::make_unique<SimMemory>(sim_test_name("allocator"), kDeviceBytes)) {}
 };
 
 template <class Decorator>
@@ -41,6 +50,7 @@ AllocatorMaker maker(Options... options) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Caching, AllocatorConformance, testing::Values(maker<Caching>()));
+INSTANTIATE_TEST_SUITE_P(OnSim, AllocatorConformance, testing::Values(maker<OnSim>()));
 INSTANTIATE_TEST_SUITE_P(Failure, AllocatorConformance, testing::Values(maker<Decorated<FailureInjection>>()));
 INSTANTIATE_TEST_SUITE_P(Limit, AllocatorConformance,
                          testing::Values(maker<Decorated<LimitingAllocator>>("test", int64_t{1} << 30)));

@@ -149,7 +149,7 @@ void CachingAllocator::reset_peaks() {
 int64_t CachingAllocator::trim(int64_t cached_bytes) {
   const std::lock_guard lock(mutex_);
   poll();
-  return release_pages(usable_pages(0) - cached_bytes / page_bytes_) * page_bytes_;
+  return release_pages(shared_pages() - cached_bytes / page_bytes_) * page_bytes_;
 }
 
 std::vector<LiveBlock> CachingAllocator::live_blocks() const {

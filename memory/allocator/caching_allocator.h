@@ -5,8 +5,9 @@
 // kept until trim(), until somebody else needs them (it is a reclaimer of the device), or until the allocator ends.
 //
 // Note [Streams and reuse]
-// A block that goes back is its stream's at once. Everybody else gets its bytes after an event behind that stream's
-// work; events are recorded when somebody asks, not when blocks go back. A block that record_use() gave to more streams
+// A block that goes back is its stream's at once, where it is. Everybody else gets its pages after an event behind that
+// stream's work, and only then are they mapped elsewhere: queued work may touch the old addresses. Events are recorded
+// when somebody asks, not when blocks go back. A block that record_use() gave to more streams
 // stays out of reach until those are done. nullptr is the calling thread: its blocks are everybody's at once, so its
 // work on them must be done when they go back, and it gets no bytes that a stream may still use.
 //
@@ -80,12 +81,11 @@ class CachingAllocator final : public Allocator {
   int64_t place(const Want& want, std::vector<PageId>& hand, std::byte*& data);
   int64_t place_span(const Want& want, std::vector<PageId>& hand, std::byte*& data);
   int64_t place_small(const Want& want, std::vector<PageId>& hand, std::byte*& data);
-  int64_t gather(int64_t count, int64_t kept_free_pages, StreamIndex stream, std::vector<PageId>& hand);
-  void harvest(int64_t count, StreamIndex stream, std::vector<PageId>& hand);
+  int64_t gather(int64_t count, int64_t kept_pages, std::vector<PageId>& hand);
+  void harvest(int64_t count, std::vector<PageId>& hand);
   bool take_pages(Lock& lock, int64_t count, std::vector<PageId>& hand);
   bool wait_for_streams(Lock& lock);
   void wait_for_all(Lock& lock);
-  void return_pages(std::vector<PageId>& hand);
   [[noreturn]] void refuse(Lock& lock, const Want& want, int64_t missing_bytes);
 
   void release(std::byte* address) const;
@@ -93,7 +93,7 @@ class CachingAllocator final : public Allocator {
   int64_t release_pages(int64_t count);
   int64_t reserved_pages() const;
   int64_t free_pages() const;
-  int64_t usable_pages(StreamIndex stream) const;
+  int64_t shared_pages() const;  // free ones that are everybody's
   AllocatorStats read_stats() const;
   int64_t device_free_bytes() const;  // that the limit allows
 

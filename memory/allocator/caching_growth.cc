@@ -1,6 +1,6 @@
 // The caching allocator where no free block is at hand: pages are gathered from wherever they lie.
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "memory/allocator/allocator_report.h"
@@ -17,22 +17,27 @@ std::byte* CachingAllocator::take_growing(Lock& lock, const Want& want) {
     int64_t missing = 0;
     try {
       if (!data) missing = place(want, hand, data);
-    } catch (...) {
-      return_pages(hand);
-      books_.note_out_of_memory();
-      throw;
+    } catch (const Error&) {
+      // No more mappings, most likely. Pages that are mapped nowhere come back in order and make fewer of them.
+      if (!retried) harvest(shared_pages(), hand);
+      pool_.give_back(std::exchange(hand, {}));
+      if (std::exchange(retried, true)) {
+        books_.note_out_of_memory();
+        throw;
+      }
+      continue;
     }
     if (data) {
       if (retried) books_.note_retry();
       books_.note_reserved(reserved_pages() * page_bytes_);
-      return_pages(hand);
+      pool_.give_back(hand);
       return data;
     }
     const uint64_t releases = releases_;
     if (take_pages(lock, missing, hand)) continue;
     retried = true;
     if (releases_ != releases || wait_for_streams(lock)) continue;
-    return_pages(hand);
+    pool_.give_back(std::exchange(hand, {}));
     lock.unlock();
     const int64_t missing_bytes = std::max(page_bytes_, missing * page_bytes_ - device_free_bytes());
     const bool more = options_.on_out_of_memory && options_.on_out_of_memory(missing_bytes);
@@ -50,9 +55,9 @@ int64_t CachingAllocator::place_span(const Want& want, std::vector<PageId>& hand
   const uint32_t pages = std::max<uint32_t>(want.pages, 1);
   const PageSpans::Window window = spans_.choose_window(pages, want.stream);
   const int64_t lacking = window.pages - window.mapped_pages;
-  if (const int64_t missing = gather(lacking, window.mapped_pages, want.stream, hand); missing > 0) return missing;
+  if (const int64_t missing = gather(lacking, window.shared_pages, hand); missing > 0) return missing;
   const SpanId span = spans_.claim(window);
-  harvest(lacking - static_cast<int64_t>(hand.size()), want.stream, hand);
+  harvest(lacking - static_cast<int64_t>(hand.size()), hand);
   const auto mapped = std::span(hand).first(static_cast<size_t>(lacking));
   std::sort(mapped.begin(), mapped.end(), [](PageId a, PageId b) { return a.value < b.value; });
   try {
@@ -71,32 +76,29 @@ int64_t CachingAllocator::place_small(const Want& want, std::vector<PageId>& han
   SmallHeap& heap = heap_of(want.stream);
   const std::optional<SmallHeap::Growth> growth = heap.plan_growth(want.request.bytes);
   if (!growth) return place_span(want, hand, data);
-  if (const int64_t missing = gather(growth->pages, 0, want.stream, hand); missing > 0) return missing;
-  harvest(growth->pages - static_cast<int64_t>(hand.size()), want.stream, hand);
-  heap.grow(*growth, std::span(hand).first(growth->pages), fences_.note_release(want.stream));
+  if (const int64_t missing = gather(growth->pages, 0, hand); missing > 0) return missing;
+  harvest(growth->pages - static_cast<int64_t>(hand.size()), hand);
+  heap.grow(*growth, std::span(hand).first(growth->pages));
   hand.erase(hand.begin(), hand.begin() + growth->pages);
   data = heap.take({want.request.bytes, want.request.category});
   TM_CHECK(data, "a heap that has grown has no room");
   return 0;
 }
 
-// Takes what lies in the pool; returns how many of `count` are then missing, own free pages (but for those that are
-// kept where they are) counted as there.
-int64_t CachingAllocator::gather(int64_t count, int64_t kept_free_pages, StreamIndex stream,
-                                 std::vector<PageId>& hand) {
+// Takes what lies in the pool; returns how many of `count` are then missing, everybody's free pages (but for those that
+// are kept where they are) counted as there.
+int64_t CachingAllocator::gather(int64_t count, int64_t kept_pages, std::vector<PageId>& hand) {
   pool_.take_cached(count - static_cast<int64_t>(hand.size()), hand);
-  return count - static_cast<int64_t>(hand.size()) - std::max<int64_t>(0, usable_pages(stream) - kept_free_pages);
+  const int64_t missing = count - static_cast<int64_t>(hand.size());
+  return missing <= 0 ? missing : missing - (shared_pages() - kept_pages);
 }
 
-void CachingAllocator::harvest(int64_t count, StreamIndex stream, std::vector<PageId>& hand) {
+void CachingAllocator::harvest(int64_t count, std::vector<PageId>& hand) {
   const size_t wanted = hand.size() + static_cast<size_t>(std::max<int64_t>(count, 0));
   const auto missing = [&] { return static_cast<int64_t>(wanted - hand.size()); };
-  if (missing() > 0) spans_.harvest(missing(), stream, hand);
+  if (missing() > 0) spans_.harvest(missing(), hand);
   for (size_t owner = 0; owner < heaps_.size() && missing() > 0; ++owner) {
-    if (!heaps_[owner]) continue;
-    const uint64_t done =
-        owner == stream ? std::numeric_limits<uint64_t>::max() : fences_.done_number(static_cast<StreamIndex>(owner));
-    heaps_[owner]->harvest(missing(), done, hand);
+    if (heaps_[owner]) heaps_[owner]->harvest(missing(), fences_.done_number(static_cast<StreamIndex>(owner)), hand);
   }
 }
 
@@ -133,13 +135,6 @@ void CachingAllocator::wait_for_all(Lock& lock) {
   while (wait_for_streams(lock));
 }
 
-void CachingAllocator::return_pages(std::vector<PageId>& hand) {
-  // Pages in hand can be a stream's own only if mapping them failed; the pool's are everybody's.
-  while (!hand.empty() && (fences_.poll(), fences_.outstanding())) fences_.outstanding()->wait();
-  pool_.give_back(hand);
-  hand.clear();
-}
-
 void CachingAllocator::refuse(Lock& lock, const Want& want, int64_t missing_bytes) {
   books_.note_out_of_memory();
   const AllocatorStats stats = read_stats();
@@ -160,7 +155,7 @@ void CachingAllocator::poll() const {
 
 int64_t CachingAllocator::release_pages(int64_t count) {
   std::vector<PageId> pages;
-  harvest(std::min(count, usable_pages(0)), 0, pages);
+  harvest(std::min(count, shared_pages()), pages);
   device_.destroy_pages(pages);
   return static_cast<int64_t>(pages.size());
 }
@@ -177,13 +172,13 @@ int64_t CachingAllocator::free_pages() const {
   return pages;
 }
 
-int64_t CachingAllocator::usable_pages(StreamIndex stream) const {
-  int64_t pages = spans_.usable_pages(stream);
+int64_t CachingAllocator::shared_pages() const {
+  int64_t pages = spans_.shared_pages();
   for (size_t owner = 0; owner < heaps_.size(); ++owner) {
     if (!heaps_[owner] || heaps_[owner]->free_pages() == 0) continue;
     const StreamIndex index = static_cast<StreamIndex>(owner);
-    pages += index == stream || fences_.idle(index) ? heaps_[owner]->free_pages()
-                                                    : heaps_[owner]->count_harvestable(fences_.done_number(index));
+    pages += fences_.idle(index) ? heaps_[owner]->free_pages()
+                                 : heaps_[owner]->count_harvestable(fences_.done_number(index));
   }
   return pages;
 }
@@ -197,7 +192,7 @@ AllocatorStats CachingAllocator::read_stats() const {
   poll();
   AllocatorStats stats = books_.stats();
   stats.reserved_bytes = reserved_pages() * page_bytes_;
-  stats.cached_bytes = usable_pages(0) * page_bytes_;
+  stats.cached_bytes = shared_pages() * page_bytes_;
   stats.pending_bytes = free_pages() * page_bytes_ - stats.cached_bytes;
   stats.slack_bytes = stats.reserved_bytes - stats.allocated_bytes - stats.cached_bytes - stats.pending_bytes;
   stats.largest_free_block_bytes = stats.cached_bytes;

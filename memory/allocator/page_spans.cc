@@ -38,23 +38,23 @@ PageSpans::Window PageSpans::choose_window(uint32_t pages, StreamIndex stream) {
   if (best.span != kNone) return best;
   SpanId span = vacant_.find(nodes_, pages);
   if (span == kNone) span = add_region(pages);
-  return {span, spans_[span].first_page, pages, 0};
+  return {span, spans_[span].first_page, pages, 0, 0};
 }
 
 PageSpans::Window PageSpans::window_around(SpanId span, uint32_t pages, StreamIndex stream) const {
-  Window window{span, spans_[span].first_page, std::min(spans_[span].pages, pages), 0};
-  window.mapped_pages = spans_[span].state == State::free ? window.pages : 0;
+  Window window{span, spans_[span].first_page, 0, 0, 0};
   const auto extend = [&](SpanId next) {
     const uint32_t more = std::min(spans_[next].pages, pages - window.pages);
     window.pages += more;
     if (spans_[next].state == State::free) window.mapped_pages += more;
+    if (spans_[next].state == State::free && spans_[next].stream == 0) window.shared_pages += more;
     return more;
   };
   const auto open = [&](SpanId next) {
     return window.pages < pages && next != kNone &&
            (spans_[next].state == State::vacant || (spans_[next].state == State::free && usable(spans_[next], stream)));
   };
-  for (SpanId next = spans_[span].right; open(next); next = spans_[next].right) extend(next);
+  for (SpanId next = span; open(next); next = spans_[next].right) extend(next);
   for (SpanId next = spans_[span].left; open(next); next = spans_[next].left) {
     window.first_page -= extend(next);
     window.span = next;
@@ -152,21 +152,19 @@ void PageSpans::share(StreamIndex stream, uint64_t done_number) {
   }
 }
 
-void PageSpans::harvest(int64_t count, StreamIndex stream, std::vector<PageId>& out) {
-  for (const StreamIndex owner : {StreamIndex{0}, stream}) {
-    while (count > 0 && owner < free_.size()) {
-      SpanId span = free_[owner].largest();
-      if (span == kNone) break;
-      unlist(span);
-      const uint32_t taken = static_cast<uint32_t>(std::min<int64_t>(count, spans_[span].pages));
-      if (taken < spans_[span].pages) {
-        const SpanId tail = split(span, spans_[span].pages - taken);
-        list(span);
-        span = tail;
-      }
-      unmap(span, out);
-      count -= taken;
+void PageSpans::harvest(int64_t count, std::vector<PageId>& out) {
+  while (count > 0) {
+    SpanId span = free_[0].largest();
+    if (span == kNone) return;
+    unlist(span);
+    const uint32_t taken = static_cast<uint32_t>(std::min<int64_t>(count, spans_[span].pages));
+    if (taken < spans_[span].pages) {
+      const SpanId tail = split(span, spans_[span].pages - taken);
+      list(span);
+      span = tail;
     }
+    unmap(span, out);
+    count -= taken;
   }
 }
 
@@ -189,10 +187,6 @@ int64_t PageSpans::free_pages() const {
   int64_t sum = 0;
   for (const int64_t pages : free_pages_) sum += pages;
   return sum;
-}
-
-int64_t PageSpans::usable_pages(StreamIndex stream) const {
-  return free_pages_[0] + (stream != 0 && stream < free_pages_.size() ? free_pages_[stream] : 0);
 }
 
 SpanId PageSpans::add_region(uint32_t pages) {

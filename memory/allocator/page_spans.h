@@ -12,7 +12,8 @@
 // Limit: every run of neighbouring pages is one mapping for the kernel. The pool hands out the lowest numbers first, so
 // that runs are long; DeviceMemory refuses beyond its limit of mappings.
 //
-// Not thread-safe. A free span belongs to a stream (0: everybody's), which may use it before others may.
+// Not thread-safe. A free span belongs to a stream (0: everybody's). The stream may use it before others may, but where
+// it is: work that the stream was given may still touch these addresses, so only everybody's pages are unmapped.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +55,7 @@ class PageSpans {
     uint32_t first_page = 0;
     uint32_t pages = 0;
     uint32_t mapped_pages = 0;
+    uint32_t shared_pages = 0;  // of the mapped ones: everybody's
   };
   // The window that keeps most of what is mapped. Throws Error(out_of_memory) if the process has no more addresses.
   Window choose_window(uint32_t pages, StreamIndex stream);
@@ -78,12 +80,12 @@ class PageSpans {
   // Free spans of the stream up to that release become everybody's.
   void share(StreamIndex stream, uint64_t done_number);
 
-  // Unmaps free pages that the stream may use, at most `count`, and appends them.
-  void harvest(int64_t count, StreamIndex stream, std::vector<PageId>& out);
+  // Unmaps free pages that are everybody's, at most `count`, and appends them.
+  void harvest(int64_t count, std::vector<PageId>& out);
 
   int64_t mapped_pages() const { return mapped_pages_; }
-  int64_t free_pages() const;                      // of all streams
-  int64_t usable_pages(StreamIndex stream) const;  // free ones that the stream may use at once
+  int64_t free_pages() const;                              // of all streams
+  int64_t shared_pages() const { return free_pages_[0]; }  // free ones that are everybody's
   void visit_live(const std::function<void(const LiveSpan&)>& visit) const;
   // The first broken rule in words, empty if none is: neighbours, counts, lists, mappings. Slow.
   std::string find_fault() const;

@@ -95,14 +95,13 @@ std::optional<SmallHeap::Growth> SmallHeap::plan_growth(int64_t bytes) const {
   return best;
 }
 
-void SmallHeap::grow(const Growth& growth, std::span<const PageId> pages, uint64_t number) {
+void SmallHeap::grow(const Growth& growth, std::span<const PageId> pages) {
   range_.map(growth.first_page * page_bytes_, pages);
   remove_vacant(growth);
   const uint32_t units_per_page = first_unit(1);
   for (uint32_t i = 0; i < growth.pages; ++i) {
     Page& page = pages_[growth.first_page + i];
     page.id = pages[i];
-    page.number = number;
     page.starts = std::make_unique_for_overwrite<BlockId[]>(units_per_page);
     std::fill_n(page.starts.get(), units_per_page, kNone);
   }

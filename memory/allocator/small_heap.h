@@ -48,8 +48,8 @@ class SmallHeap {
     uint32_t pages = 0;
   };
   std::optional<Growth> plan_growth(int64_t bytes) const;
-  // The heap's stream may still use them up to that release. Throws Error(out_of_memory) with nothing changed.
-  void grow(const Growth& growth, std::span<const PageId> pages, uint64_t number);
+  // Throws Error(out_of_memory) with nothing changed.
+  void grow(const Growth& growth, std::span<const PageId> pages);
   // The block that starts there becomes free (TM_CHECK); `number` is the release in the heap's stream.
   void put_back(const std::byte* address, uint64_t number);
 
