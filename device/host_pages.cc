@@ -71,7 +71,7 @@ HostPages::HostPages(std::string device, PageFileKind file_kind, Children childr
 void HostPages::create(std::span<PageId> pages, int64_t max_bytes) {
   if (!file_) {
     file_ = std::make_unique<PageFile>(kGranularityBytes, max_bytes, file_kind_);
-    log(LogLevel::debug, "page_file", {{"device", device_}, {"kind", to_string(file_->kind())}, {"why", file_->why()}});
+    log(LogLevel::info, "page_file", {{"device", device_}, {"kind", to_string(file_->kind())}, {"why", file_->why()}});
   }
   file_->create(pages);
 }

@@ -20,7 +20,7 @@ CudaDevices find_cuda_devices() {
 }
 
 std::unique_ptr<DeviceMemory> make_cuda_memory(int index) {
-  return std::make_unique<CudaMemory>(load_cuda_driver(), index);
+  return std::make_unique<CudaMemory>(load_cuda_driver(), index, nvml_table());
 }
 
 std::unique_ptr<Stream> wrap_cuda_stream(int index, void* stream) {

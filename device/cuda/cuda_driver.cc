@@ -35,6 +35,7 @@ CudaDriver load_cuda_driver() {
   look_up(driver.init, "cuInit", 2000);
   look_up(driver.get_error_string, "cuGetErrorString", 6000);
   look_up(driver.device_get, "cuDeviceGet", 2000);
+  look_up(driver.device_pci_bus_id, "cuDeviceGetPCIBusId", 4010);
   look_up(driver.primary_context_retain, "cuDevicePrimaryCtxRetain", 7000);
   look_up(driver.primary_context_release, "cuDevicePrimaryCtxRelease", 11000);
   look_up(driver.context_set_current, "cuCtxSetCurrent", 4000);

@@ -14,6 +14,7 @@ struct CudaDriver {
   decltype(&::cuInit) init = nullptr;
   decltype(&::cuGetErrorString) get_error_string = nullptr;
   decltype(&::cuDeviceGet) device_get = nullptr;
+  decltype(&::cuDeviceGetPCIBusId) device_pci_bus_id = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) primary_context_retain = nullptr;
   decltype(&::cuDevicePrimaryCtxRelease) primary_context_release = nullptr;
   decltype(&::cuCtxSetCurrent) context_set_current = nullptr;

@@ -1,6 +1,7 @@
 #include "device/cuda/cuda_memory.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -18,8 +19,8 @@ std::string describe(const CudaDriver& driver, const char* call, CUresult result
   return fmt::format("{}: error {} ({})", call, static_cast<int>(result), text);
 }
 
-CudaMemory::CudaMemory(const CudaDriver& driver, int index)
-    : DeviceMemory(DeviceKind::cuda, fmt::format("cuda:{}", index)), driver_(driver) {
+CudaMemory::CudaMemory(const CudaDriver& driver, int index, const NvmlTable& nvml)
+    : DeviceMemory(DeviceKind::cuda, fmt::format("cuda:{}", index)), driver_(driver), nvml_(nvml) {
   if (const CUresult r = driver_.init(0); r != CUDA_SUCCESS) fail("cuInit", r);
   if (const CUresult r = driver_.device_get(&device_, index); r != CUDA_SUCCESS) fail("cuDeviceGet", r);
 
@@ -66,6 +67,12 @@ CudaMemory::MemoryInfo CudaMemory::memory_info() const {
 }
 
 int64_t CudaMemory::free_bytes() const { return memory_info().free_bytes; }
+
+int64_t CudaMemory::foreign_bytes() const {
+  char bus_id[32] = {};
+  if (driver_.device_pci_bus_id(bus_id, sizeof(bus_id), device_) != CUDA_SUCCESS) return kUnknownBytes;
+  return nvml_foreign_bytes(nvml_, bus_id, ::getpid());
+}
 
 std::byte* CudaMemory::reserve_addresses(int64_t bytes) {
   CUdeviceptr start = 0;

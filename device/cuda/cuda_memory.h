@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/cuda/cuda_driver.h"
+#include "device/cuda/nvml.h"
 #include "device/device_memory.h"
 
 namespace tidemark {
@@ -13,14 +14,16 @@ namespace tidemark {
 // Holds the device's primary context, which the runtime API and the vendor libraries use too.
 class CudaMemory : public DeviceMemory {
  public:
-  // Throws Error(device) if there is no such device or it has no virtual memory management.
-  CudaMemory(const CudaDriver& driver, int index);
+  // `nvml` tells what others hold. Throws Error(device) if there is no such device or it has no virtual memory
+  // management.
+  CudaMemory(const CudaDriver& driver, int index, const NvmlTable& nvml = {});
   ~CudaMemory() override;
 
   int64_t capacity_bytes() const override { return capacity_bytes_; }
   // Throws Error(device).
   int64_t free_bytes() const override;
   int64_t granularity_bytes() const override { return granularity_bytes_; }
+  int64_t foreign_bytes() const override;
 
  private:
   std::byte* reserve_addresses(int64_t bytes) override;
@@ -49,6 +52,7 @@ class CudaMemory : public DeviceMemory {
   MemoryInfo memory_info() const;
 
   const CudaDriver driver_;
+  const NvmlTable nvml_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   CUmemAllocationProp properties_ = {};

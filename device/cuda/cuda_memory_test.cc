@@ -2,6 +2,7 @@
 #include "device/cuda/cuda_memory.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -138,6 +139,31 @@ TEST(CudaMemory, ContextIsHeldAndGivenBack) {
     EXPECT_THROW(CudaMemory(fake.table(), 0), Error) << k;
     EXPECT_EQ(fake.contexts(), 0) << k;
   }
+}
+
+TEST(CudaMemory, ForeignBytesAreNvmlsForThisDevice) {
+  FakeCudaDriver fake(8 * kGranule);
+  NvmlTable nvml;
+  nvml.device_by_pci_bus_id = [](const char* bus_id, NvmlDevice*) {
+    return std::string(bus_id) == FakeCudaDriver::kPciBusId ? 0 : 6;
+  };
+  nvml.compute_processes = [](NvmlDevice, unsigned* count, NvmlProcess* processes) {
+    processes[0] = {static_cast<unsigned>(getpid()), 1000, 0, 0};
+    processes[1] = {1, 42, 0, 0};
+    *count = 2;
+    return 0;
+  };
+  nvml.graphics_processes = [](NvmlDevice, unsigned* count, NvmlProcess*) {
+    *count = 0;
+    return 0;
+  };
+  const CudaMemory memory(fake.table(), 0, nvml);
+  EXPECT_EQ(memory.foreign_bytes(), 42);
+  EXPECT_EQ(memory.use().foreign_bytes, 42);
+  const CudaMemory without(fake.table(), 0);
+  EXPECT_EQ(without.foreign_bytes(), kUnknownBytes);
+  fake.refuse_call(0);
+  EXPECT_EQ(memory.foreign_bytes(), kUnknownBytes);
 }
 
 TEST(CudaMemory, UnknownDeviceNamesTheCall) {

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "base/error.h"
 
 namespace tidemark {
@@ -45,6 +47,7 @@ CudaDriver FakeCudaDriver::table() const {
   t.init = init;
   t.get_error_string = get_error_string;
   t.device_get = device_get;
+  t.device_pci_bus_id = device_pci_bus_id;
   t.primary_context_retain = primary_context_retain;
   t.primary_context_release = primary_context_release;
   t.context_set_current = context_set_current;
@@ -94,6 +97,11 @@ CUresult FakeCudaDriver::device_get(CUdevice* device, int ordinal) {
   *device = ordinal;
   const CUresult result = instance().enter("cuDeviceGet");
   return result == CUDA_SUCCESS && ordinal != 0 ? CUDA_ERROR_INVALID_DEVICE : result;
+}
+
+CUresult FakeCudaDriver::device_pci_bus_id(char* text, int bytes, CUdevice) {
+  std::snprintf(text, static_cast<size_t>(bytes), "%s", kPciBusId);
+  return instance().enter("cuDeviceGetPCIBusId");
 }
 
 CUresult FakeCudaDriver::primary_context_retain(CUcontext* context, CUdevice) {

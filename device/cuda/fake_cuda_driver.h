@@ -15,6 +15,7 @@ namespace tidemark {
 class FakeCudaDriver {
  public:
   static constexpr int64_t kGranularityBytes = int64_t{2} << 20;
+  static constexpr const char* kPciBusId = "0000:3b:00.0";
 
   explicit FakeCudaDriver(int64_t device_bytes);
   ~FakeCudaDriver();
@@ -55,6 +56,7 @@ class FakeCudaDriver {
   static CUresult init(unsigned flags);
   static CUresult get_error_string(CUresult error, const char** text);
   static CUresult device_get(CUdevice* device, int ordinal);
+  static CUresult device_pci_bus_id(char* text, int bytes, CUdevice device);
   static CUresult primary_context_retain(CUcontext* context, CUdevice device);
   static CUresult primary_context_release(CUdevice device);
   static CUresult context_set_current(CUcontext context);
