@@ -11,7 +11,7 @@ void find_gaps(const PlanState& state, int32_t stage, std::vector<Gap>& gaps) {
   const int32_t from = mixed ? stage - 1 : stage;
   for (int32_t v = 0; v < problem.value_count(); ++v) {
     const int32_t maker = problem.maker[v];
-    if (maker >= stage) continue;
+    if (maker >= stage || problem.bytes[v] <= 0 || !state.is_read_after(v, from)) continue;
     const int32_t next_made = state.next_run(maker, from);
     const int32_t next_read = state.next_read(v, from);
     if (next_read < next_made) {
@@ -24,22 +24,31 @@ void find_gaps(const PlanState& state, int32_t stage, std::vector<Gap>& gaps) {
   }
 }
 
-void ExcessSums::update(const PlanState& state) {
+void ExcessSums::update(const PlanState& state, bool ranges) {
   const std::vector<double>& stage_bytes = state.stage_bytes();
-  bytes_.assign(stage_bytes.size() + 1, 0);
-  stages_.assign(stage_bytes.size() + 1, 0);
   above_.clear();
   worst_ = -1;
-  double worst_bytes = 0;
+  double worst_bytes = state.budget_bytes();
+  for (size_t t = 0; t < stage_bytes.size(); ++t) {
+    if (stage_bytes[t] <= state.budget_bytes()) continue;
+    above_.push_back(static_cast<int32_t>(t));
+    if (stage_bytes[t] <= worst_bytes) continue;
+    worst_bytes = stage_bytes[t];
+    worst_ = static_cast<int32_t>(t);
+  }
+  if (ranges) sum_up(state);
+}
+
+void ExcessSums::sum_up(const PlanState& state) {
+  const std::vector<double>& stage_bytes = state.stage_bytes();
+  bytes_.resize(stage_bytes.size() + 1);
+  stages_.resize(stage_bytes.size() + 1);
+  bytes_[0] = 0;
+  stages_[0] = 0;
   for (size_t t = 0; t < stage_bytes.size(); ++t) {
     const double excess = std::max(0.0, stage_bytes[t] - state.budget_bytes());
     bytes_[t + 1] = bytes_[t] + excess;
     stages_[t + 1] = stages_[t] + (excess > 0);
-    if (excess <= 0) continue;
-    above_.push_back(static_cast<int32_t>(t));
-    if (excess <= worst_bytes) continue;
-    worst_bytes = excess;
-    worst_ = static_cast<int32_t>(t);
   }
 }
 

@@ -14,13 +14,14 @@ struct Gap {
   int32_t end = 0;
 };
 
-// Gaps across a stage. If steps run again in the stage, also gaps that begin or end in it.
+// Gaps of values with bytes across a stage. If steps run again in the stage, also gaps that begin or end in it.
 void find_gaps(const PlanState& state, int32_t stage, std::vector<Gap>& gaps);
 
 // Sums over stages of what is above the budget, for any range in O(1).
 class ExcessSums {
  public:
-  void update(const PlanState& state);
+  // With `ranges` the sums are found too, else only the worst stage and those above the budget.
+  void update(const PlanState& state, bool ranges);
   // Over stages [begin, end).
   double bytes(int32_t begin, int32_t end) const { return end > begin ? bytes_[end] - bytes_[begin] : 0; }
   int32_t stages(int32_t begin, int32_t end) const { return end > begin ? stages_[end] - stages_[begin] : 0; }
@@ -28,6 +29,8 @@ class ExcessSums {
   const std::vector<int32_t>& stages_above() const { return above_; }
 
  private:
+  void sum_up(const PlanState& state);
+
   std::vector<double> bytes_;
   std::vector<int32_t> stages_;
   std::vector<int32_t> above_;

@@ -6,19 +6,19 @@
 namespace tidemark::memory::recompute {
 namespace {
 
-constexpr double kStrongestNoise = 2;
+constexpr double kStrongestNoise = 4;
 // Share of rounds that may end dearer than they began, and how much above the best plan.
 constexpr double kUphillShare = 0.3;
 constexpr double kUphill = 1.005;
 // A repair gives up this much above what it may end with: the pruning after it rarely saves more.
 constexpr double kRepairAllowance = 0.02;
 // Goes on for so many times what the best plan took to find.
-constexpr int64_t kPatience = 3;
+constexpr double kPatience = 1.5;
 constexpr double kShiftShare = 0.3;
 constexpr int64_t kLongestShift = 6;
 constexpr double kWorstStageShare = 0.8;
 // Runs that a round of the improvement looks at for removal, beside those that the round itself added.
-constexpr int64_t kPrunedPerRound = 24;
+constexpr int64_t kPrunedPerRound = 100;
 
 bool prune_runs(PlanState& state, std::vector<Run>& runs) {
   const std::vector<double>& cost = state.problem().cost;
@@ -49,7 +49,8 @@ class Improvement {
     const int64_t first = state_.flips();
     int64_t last_gain = first;
     while (best_cost_ > limits_.target_cost && state_.flips() - first < limits_.flips &&
-           state_.flips() - last_gain < limits_.idle_flips + kPatience * (last_gain - first)) {
+           static_cast<double>(state_.flips() - last_gain) <
+               idle_flips() + kPatience * static_cast<double>(last_gain - first)) {
       runs_ = state_.extra_runs();
       if (runs_.empty()) break;
       if (round()) last_gain = state_.flips();
@@ -59,6 +60,11 @@ class Improvement {
   }
 
  private:
+  double idle_flips() const {
+    const double percent = 100 * best_cost_ / std::max(state_.problem().total_cost, 1.0);
+    return std::min(limits_.idle_flips + limits_.idle_flips_per_overhead * percent * percent, limits_.most_idle_flips);
+  }
+
   // True if a better plan than the best so far was found.
   bool round() {
     const size_t mark = state_.mark();
@@ -128,8 +134,7 @@ class Improvement {
         some.push_back(all[random_.below(static_cast<int64_t>(all.size()))]);
       all.swap(some);
     }
-    for (int i = 0; i < 3 && prune_runs(state_, all); ++i) {
-    }
+    prune_runs(state_, all);
   }
 
   PlanState& state_;

@@ -34,13 +34,8 @@ bool MoveBuilder::misses_input(int32_t step, int32_t stage) const {
 double MoveBuilder::cost_of_keeping(int32_t value, int32_t stage, double price) const {
   const int32_t until = available_until(value, stage);
   if (until >= stage) return 0;
-  double excess = 0;
-  const double bytes = problem_.bytes[value];
-  const double budget = state_.budget_bytes();
   const int32_t made = state_.latest_run(problem_.maker[value], stage);
-  for (int32_t t = std::max(until, made + 1); t < stage; ++t)
-    excess += std::max(0.0, state_.stage_bytes(t) + bytes - budget) - std::max(0.0, state_.stage_bytes(t) - budget);
-  return excess / price;
+  return state_.excess_growth(std::max(until, made + 1), stage, problem_.bytes[value]) / price;
 }
 
 double MoveBuilder::price_of(int32_t step, int32_t stage, double price, int depth) {

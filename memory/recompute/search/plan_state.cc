@@ -7,8 +7,12 @@
 namespace tidemark::memory::recompute {
 namespace {
 
-// The compiler's own vector type: one register on every x86-64 and ARM machine.
-using Lanes = double __attribute__((vector_size(16)));
+// The compiler's own vector type: two registers on every x86-64 and ARM machine.
+using Lanes = double __attribute__((vector_size(32)));
+
+constexpr int32_t kLanes = sizeof(Lanes) / sizeof(double);
+
+double sum(const Lanes& lanes) { return lanes[0] + lanes[1] + lanes[2] + lanes[3]; }
 
 }  // namespace
 
@@ -17,6 +21,7 @@ PlanState::PlanState(const Problem& problem, double budget_bytes)
       budget_(budget_bytes),
       extra_(problem.step_count),
       local_(problem.step_count),
+      extra_reads_(problem.value_count(), 0),
       local_bytes_(problem.step_count, 0),
       bytes_(problem.step_count, problem.fixed_bytes),
       touched_(problem.step_count, 0),
@@ -40,16 +45,41 @@ void PlanState::set_budget(double budget_bytes) {
   for (double bytes : bytes_) excess_ += std::max(0.0, bytes - budget_);
 }
 
+// Most values have no extra reads: then their readers, which are sorted, say all.
+int32_t PlanState::last_plain_read(int32_t value, int32_t stage) const {
+  const std::span<const int32_t> readers = problem_.readers[value];
+  for (size_t i = readers.size(); i > 0; --i)
+    if (readers[i - 1] <= stage) return readers[i - 1];
+  return -1;
+}
+
+int32_t PlanState::next_plain_read(int32_t value, int32_t stage) const {
+  const std::span<const int32_t> readers = problem_.readers[value];
+  int32_t next = kNever;
+  for (size_t i = readers.size(); i > 0 && readers[i - 1] > stage; --i) next = readers[i - 1];
+  return next;
+}
+
+int32_t PlanState::last_read(int32_t value, int32_t stage) const {
+  if (extra_reads_[value] == 0) return last_plain_read(value, stage);
+  int32_t last = -1;
+  for (int32_t reader : problem_.readers[value]) last = std::max(last, latest_run(reader, stage));
+  return last;
+}
+
+int32_t PlanState::next_read(int32_t value, int32_t stage) const {
+  if (extra_reads_[value] == 0) return next_plain_read(value, stage);
+  int32_t next = kNever;
+  for (int32_t reader : problem_.readers[value]) next = std::min(next, next_run(reader, stage));
+  return next;
+}
+
 int32_t PlanState::end_of_copy(int32_t value, int32_t made, int32_t next_made) const {
-  int32_t end = made;
-  for (int32_t reader : problem_.readers[value]) end = std::max(end, latest_run(reader, next_made - 1));
-  return end;
+  return std::max(made, last_read(value, next_made - 1));
 }
 
 bool PlanState::is_read_from(int32_t value, int32_t made, int32_t next_made) const {
-  for (int32_t reader : problem_.readers[value])
-    if (latest_run(reader, next_made - 1) >= made) return true;
-  return false;
+  return last_read(value, next_made - 1) >= made;
 }
 
 int32_t PlanState::end_of_latest(int32_t value, int32_t stage) const {
@@ -57,22 +87,15 @@ int32_t PlanState::end_of_latest(int32_t value, int32_t stage) const {
   return end_of_copy(value, latest_run(maker, stage), next_run(maker, stage));
 }
 
-int32_t PlanState::next_read(int32_t value, int32_t stage) const {
-  int32_t next = kNever;
-  for (int32_t reader : problem_.readers[value]) next = std::min(next, next_run(reader, stage));
-  return next;
-}
-
-int32_t PlanState::last_read(int32_t value, int32_t stage) const {
-  int32_t last = -1;
-  for (int32_t reader : problem_.readers[value]) last = std::max(last, latest_run(reader, stage));
-  return last;
-}
-
 bool PlanState::goes_on(int32_t value, int32_t stage) const {
+  const std::span<const int32_t> readers = problem_.readers[value];
   const int32_t next_made = next_run(problem_.maker[value], stage);
-  for (int32_t reader : problem_.readers[value])
-    if (next_run(reader, stage) < next_made) return true;
+  if (extra_reads_[value] == 0) {
+    if (next_made == kNever) return !readers.empty() && readers.back() > stage;
+    return next_plain_read(value, stage) < next_made;
+  }
+  for (size_t i = readers.size(); i > 0; --i)
+    if (next_run(readers[i - 1], stage) < next_made) return true;
   return false;
 }
 
@@ -134,6 +157,25 @@ double PlanState::local_peak(int32_t stage) {
   return peak;
 }
 
+double PlanState::excess_growth(int32_t begin, int32_t end, double bytes) const {
+  Lanes change{};
+  const Lanes none{};
+  const Lanes budget = none + budget_;
+  const double* stage_bytes = bytes_.data();
+  int32_t t = begin;
+  for (; t + kLanes <= end; t += kLanes) {
+    Lanes lanes;
+    std::memcpy(&lanes, stage_bytes + t, sizeof lanes);
+    const Lanes before = lanes - budget;
+    const Lanes after = before + bytes;
+    change += (after > none ? after : none) - (before > none ? before : none);
+  }
+  double growth = sum(change);
+  for (; t < end; ++t)
+    growth += std::max(0.0, stage_bytes[t] + bytes - budget_) - std::max(0.0, stage_bytes[t] - budget_);
+  return growth;
+}
+
 void PlanState::add_range(int32_t begin, int32_t end, double bytes) {
   // All numbers are whole, so the order of the additions does not change a result.
   Lanes change{};
@@ -141,7 +183,7 @@ void PlanState::add_range(int32_t begin, int32_t end, double bytes) {
   const Lanes budget = none + budget_;
   double* stage_bytes = bytes_.data();
   int32_t t = begin;
-  for (; t + 2 <= end; t += 2) {
+  for (; t + kLanes <= end; t += kLanes) {
     Lanes lanes;
     std::memcpy(&lanes, stage_bytes + t, sizeof lanes);
     const Lanes before = lanes - budget;
@@ -150,11 +192,12 @@ void PlanState::add_range(int32_t begin, int32_t end, double bytes) {
     std::memcpy(stage_bytes + t, &lanes, sizeof lanes);
     change += (after > none ? after : none) - (before > none ? before : none);
   }
-  excess_ += change[0] + change[1];
-  if (t == end) return;
-  const double before = std::max(0.0, stage_bytes[t] - budget_);
-  stage_bytes[t] += bytes;
-  excess_ += std::max(0.0, stage_bytes[t] - budget_) - before;
+  excess_ += sum(change);
+  for (; t < end; ++t) {
+    const double before = std::max(0.0, stage_bytes[t] - budget_);
+    stage_bytes[t] += bytes;
+    excess_ += std::max(0.0, stage_bytes[t] - budget_) - before;
+  }
 }
 
 void PlanState::touch(int32_t stage) {
@@ -225,6 +268,7 @@ void PlanState::insert(Run run) {
   stages.insert(std::upper_bound(stages.begin(), stages.end(), run.stage), run.stage);
   std::vector<int32_t>& steps = local_[run.stage];
   steps.insert(std::upper_bound(steps.begin(), steps.end(), run.step), run.step);
+  for (int32_t v : problem_.inputs[run.step]) ++extra_reads_[v];
   split_copies(run, made, next_made, false);
   adjust_input_ends(run);
   extra_cost_ += problem_.cost[run.step];
@@ -237,6 +281,7 @@ void PlanState::remove(Run run) {
   stages.erase(std::lower_bound(stages.begin(), stages.end(), run.stage));
   std::vector<int32_t>& steps = local_[run.stage];
   steps.erase(std::lower_bound(steps.begin(), steps.end(), run.step));
+  for (int32_t v : problem_.inputs[run.step]) --extra_reads_[v];
   split_copies(run, latest_run(run.step, run.stage), next_run(run.step, run.stage), true);
   adjust_input_ends(run);
   extra_cost_ -= problem_.cost[run.step];

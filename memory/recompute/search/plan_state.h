@@ -85,10 +85,19 @@ class PlanState {
   }
   // End (stage of the last reader) of the copy of a value that is latest at a stage.
   int32_t end_of_latest(int32_t value, int32_t stage) const;
+  // Is there a reader in a stage > stage, of this copy or a later one?
+  bool is_read_after(int32_t value, int32_t stage) const {
+    const std::span<const int32_t> readers = problem_.readers[value];
+    return extra_reads_[value] > 0 || (!readers.empty() && readers.back() > stage);
+  }
   int32_t next_read(int32_t value, int32_t stage) const;  // first stage > stage with a reader, or kNever
   int32_t last_read(int32_t value, int32_t stage) const;  // last stage <= stage with a reader, or -1
+  // By how much the excess would grow if the stages [begin, end) held so many bytes more.
+  double excess_growth(int32_t begin, int32_t end, double bytes) const;
 
  private:
+  int32_t last_plain_read(int32_t value, int32_t stage) const;
+  int32_t next_plain_read(int32_t value, int32_t stage) const;
   int32_t end_of_copy(int32_t value, int32_t made, int32_t next_made) const;
   // Does a run in the stages [made, next_made) read the value?
   bool is_read_from(int32_t value, int32_t made, int32_t next_made) const;
@@ -110,6 +119,7 @@ class PlanState {
   double budget_;
   std::vector<std::vector<int32_t>> extra_;  // by step: stages of its extra runs, sorted
   std::vector<std::vector<int32_t>> local_;  // by stage: its extra steps, sorted
+  std::vector<int32_t> extra_reads_;         // by value: extra runs of its readers
   std::vector<double> local_bytes_;
   std::vector<double> bytes_;
   double extra_cost_ = 0;

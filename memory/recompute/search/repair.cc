@@ -6,6 +6,8 @@ namespace tidemark::memory::recompute {
 namespace {
 
 constexpr int kMeasuredCandidates = 12;
+// Where the scores are disturbed, exactness is wasted: more rounds find more.
+constexpr int kMeasuredWithNoise = 2;
 constexpr int kOtherStages = 6;
 constexpr size_t kMaxRuns = 40;
 constexpr size_t kMaxRunsDesperate = 400;
@@ -41,7 +43,7 @@ bool Repair::run(const RepairMode& mode) {
 }
 
 bool Repair::step() {
-  sums_.update(state_);
+  sums_.update(state_, !mode_.gain_at_worst_stage);
   int32_t stage = sums_.worst_stage();
   if (stage < 0) return false;
   if (mode_.noise > 0 && random_.unit() < 0.5)
@@ -52,6 +54,7 @@ bool Repair::step() {
   wide_ = true;
   if (improve_at(stage)) return true;
   wide_ = false;
+  if (!mode_.thorough) return false;
   std::vector<int32_t> others = sums_.stages_above();
   std::sort(others.begin(), others.end(), [&](int32_t a, int32_t b) {
     return state_.stage_bytes(a) != state_.stage_bytes(b) ? state_.stage_bytes(a) > state_.stage_bytes(b) : a < b;
@@ -59,7 +62,7 @@ bool Repair::step() {
   if (others.size() > kOtherStages) others.resize(kOtherStages);
   for (int32_t other : others)
     if (other != stage && improve_at(other)) return true;
-  if (!mode_.thorough || ++desperate_steps_ > 6 * problem_.step_count) return false;
+  if (++desperate_steps_ > 6 * problem_.step_count) return false;
   desperate_ = true;
   max_runs_ = kMaxRunsDesperate;
   if (improve_at(stage)) return true;
@@ -79,7 +82,7 @@ void Repair::collect_candidates() {
   find_gaps(state_, stage_, gaps_);
   candidates_.clear();
   for (const Gap& gap : gaps_) {
-    if (problem_.bytes[gap.value] <= 0 || gap.end >= kNever) continue;
+    if (gap.end >= kNever) continue;
     if (!problem_.may_repeat(problem_.maker[gap.value], std::max(gap.begin, problem_.maker[gap.value]))) continue;
     candidates_.push_back({gap, rough_bound(gap) * disturbance()});
   }
@@ -129,7 +132,10 @@ bool Repair::improve_at(int32_t stage) {
   others_.clear();
   candidate_number_ = 0;
   const bool several = mode_.several_at_once && mode_.noise <= 0;
-  const int enough = kMeasuredCandidates * (desperate_ ? 4 : several ? 2 : 1);
+  const int enough = mode_.thorough || mode_.noise <= 0 ? kMeasuredCandidates * (desperate_ ? 4
+                                                                                 : several  ? 2
+                                                                                            : 1)
+                                                        : kMeasuredWithNoise;
   const auto order = lower_bound_first<Candidate, Candidate>;
   while (!candidates_.empty()) {
     std::pop_heap(candidates_.begin(), candidates_.end(), order);

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int32_t kLongTrace = 600;  // steps; above, several moves are made at once
 
-// How long to go on without a better plan grows with what there is to gain: the square of the overhead in percent, but
-// not beyond what a trace of so many steps needs.
 // Share of the budget that one step of a descent goes down to, and the gentlest such step.
 constexpr double kDescent = 0.9;
 constexpr double kGentlest = 0.995;
@@ -32,9 +30,11 @@ constexpr int kMostAttempts = 400;
 constexpr double kRestartNoise = 0.6;
 // A flip takes longer where there are more reads than this.
 constexpr double kCheapReads = 500;
-constexpr double kIdleFlips = 4000;
-constexpr double kIdleFlipsPerOverhead = 5000;
-constexpr double kIdleFlipsPerStep = 200;
+// How long to go on without a better plan: so many flips, and more by the step of the trace, the more the more there is
+// to gain (the square of the overhead in percent), up to a limit.
+constexpr double kIdleFlips = 2200;
+constexpr double kIdleFlipsPerOverhead = 10;
+constexpr double kMostIdleFlips = 80;
 
 }  // namespace
 
@@ -70,14 +70,8 @@ bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int
 double Search::overhead_percent() const { return 100 * best_.extra_cost / std::max(problem_.total_cost, 1.0); }
 
 int64_t Search::improvement_flips() const {
-  const double stake = std::clamp(overhead_percent() / kCostly, 1.0, 1.5);
+  const double stake = std::clamp(overhead_percent() / kCostly, 1.0, 1.25);
   return static_cast<int64_t>(static_cast<double>(work_limit_) * stake / flip_length_);
-}
-
-int64_t Search::idle_flips() const {
-  const double percent = overhead_percent();
-  return static_cast<int64_t>(std::min(kIdleFlips / flip_length_ + kIdleFlipsPerOverhead * percent * percent,
-                                       kIdleFlipsPerStep * static_cast<double>(problem_.step_count)));
 }
 
 // Other places to start from: a descent, and where much is at stake noisy repairs of the plain order.
@@ -175,7 +169,9 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
       state_.assign(best_.runs);
       ImproveLimits limits;
       limits.flips = improvement_flips() - (state_.flips() - first);
-      limits.idle_flips = idle_flips();
+      limits.idle_flips = kIdleFlips / flip_length_;
+      limits.idle_flips_per_overhead = kIdleFlipsPerOverhead * static_cast<double>(problem_.step_count);
+      limits.most_idle_flips = kMostIdleFlips * static_cast<double>(problem_.step_count);
       improve(state_, repair_, random_, limits);
       keep_if_better();
     }

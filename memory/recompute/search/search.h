@@ -38,7 +38,6 @@ class Search {
   void keep_if_better();
   double overhead_percent() const;
   int64_t improvement_flips() const;
-  int64_t idle_flips() const;
 
   const Problem& problem_;
   const int64_t work_limit_;
