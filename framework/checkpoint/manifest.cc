@@ -72,11 +72,10 @@ std::map<std::string, std::string> settings(const std::string& yaml) {
 
 // Keys that change when or where things happen, never what is computed; threads and device are reported by themselves.
 bool never_changes_results(std::string_view key) {
-  constexpr std::array<std::string_view, 13> kKeys = {"train.threads",   "train.eval_every", "train.eval_samples",
-                                                      "train.log_every", "train.early_stop", "memory.budget",
-                                                      "memory.growth",   "memory.planner",   "memory.headroom",
-                                                      "memory.debug",    "memory.recompute", "memory.cost_file",
-                                                      "device"};
+  constexpr std::array<std::string_view, 15> kKeys = {
+      "train.threads",    "train.eval_every", "train.eval_samples", "train.log_every",     "train.early_stop",
+      "memory.budget",    "memory.growth",    "memory.planner",     "memory.headroom",     "memory.debug",
+      "memory.recompute", "memory.cost_file", "memory.watermark",   "memory.idle_release", "device"};
   return key.starts_with("metrics.") || key.starts_with("checkpoint.") ||
          std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }

@@ -11,6 +11,7 @@ int run_train(int argc, char** argv);
 int run_plan(int argc, char** argv);
 int run_generate(int argc, char** argv);
 int run_hold(int argc, char** argv);
+int run_soak(int argc, char** argv);
 int run_bench(int argc, char** argv);
 
 }  // namespace tidemark::cli

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"plan", tidemark::cli::run_plan, "prints the peak of device memory and what it is for, without training"},
     {"generate", tidemark::cli::run_generate, "goes on with a text by a trained model"},
     {"hold", tidemark::cli::run_hold, "takes memory of a device and holds it, as a neighbour would"},
+    {"soak", tidemark::cli::run_soak, "repeats a step and says whether memory is stable or growing"},
     {"config", tidemark::cli::run_config, "checks and shows configurations, prints the reference"},
     {"bench", tidemark::cli::run_bench, "measures the planners"},
 };

@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <chrono>
+#include <cmath>
 #include <iostream>
 
 #include "base/log.h"
@@ -12,6 +14,7 @@
 #include "framework/config/print.h"
 #include "framework/train/run_checkpoints.h"
 #include "framework/train/run_metrics.h"
+#include "memory/budget/idle_release_allocator.h"
 #include "monitoring/exporter.h"
 #include "ops/all_ops.h"
 
@@ -33,6 +36,19 @@ int parse(TrainOptions& options, int argc, char** argv) {
   return parse_command_line(app, argc, argv);
 }
 
+memory::Watermark watermark(const config::MemorySection& memory, const train::PlannedRun& planned) {
+  if (memory.watermark.empty()) return memory::Watermark(0);
+  return memory::Watermark(parse_byte_limit(memory.watermark).resolve(planned.budget_bytes),
+                           planned.planned_peak_bytes);
+}
+
+// An allocator that sleeps gives its cache back.
+train::TrainingRun::Decorate idle_release(double seconds) {
+  if (seconds <= 0) return {};
+  const auto idle = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(seconds * 1000)));
+  return [idle](memory::Allocator& below) { return std::make_unique<memory::IdleReleaseAllocator>(below, idle); };
+}
+
 // Everything between a plan that fits and the report.
 class TrainCommand {
  public:
@@ -41,19 +57,20 @@ class TrainCommand {
       : options_(options),
         config_(config.config),
         planned_(planned),
-        run_(planned, *device.memory, config_.memory.growth, config_.memory.debug),
+        run_(planned, *device.memory, config_.memory.growth, config_.memory.debug,
+             idle_release(config_.memory.idle_release)),
         checkpoints_({config_.checkpoint.dir, config_.checkpoint.every, config_.checkpoint.keep},
                      config::to_yaml(config_), device.choice.name, planned, run_),
         counters_({{"device", device.choice.name}, {"rank", "0"}}),
-        metrics_(counters_, planned, *device.memory),
+        metrics_(counters_, planned, *device.memory, watermark(config_.memory, planned)),
         progress_(options.config.json ? std::cerr : std::cout, isatty(output()) != 0, config_.train.log_every,
                   train::terminal_columns(output())) {}
 
   int execute() {
     std::unique_ptr<monitoring::Exporter> exporter;  // first: a port in use must leave no checkpoint behind
     if (!config_.metrics.listen.empty())
-      exporter = std::make_unique<monitoring::Exporter>(counters_, config_.metrics.listen,
-                                                        [this] { metrics_.refresh(run_.executor()); });
+      exporter =
+          std::make_unique<monitoring::Exporter>(counters_, config_.metrics.listen, [this] { metrics_.refresh(run_); });
     start();
     const train::RunReport report = run_.run(run_options());
     checkpoints_.save_now();

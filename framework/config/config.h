@@ -58,7 +58,9 @@ struct MemorySection : Section {
   std::string cost_file;  // empty: see train::cost_file_path
   std::string planner;    // by default the first of the list
   bool growth = false;
-  std::string headroom = "5%";  // ByteLimit as text
+  std::string headroom = "5%";    // ByteLimit as text
+  std::string watermark = "90%";  // ByteLimit as text, of the budget; empty: none
+  double idle_release = 0;        // seconds; 0: never
   bool debug = false;
 
   void fields(Fields& f) override;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/host_processes.h"
-
 namespace tidemark::train {
 namespace {
 
@@ -19,20 +17,16 @@ const std::vector<double> kPlanBuckets{0.001, 0.01, 0.1, 1, 10};
 
 constexpr auto kForeignAge = std::chrono::seconds(1);
 
-int64_t sum(const CategoryBytes& bytes) {
-  int64_t total = 0;
-  for (int64_t b : bytes) total += b;
-  return total;
+// What others count, brought up to date.
+void raise_to(Counter& counter, int64_t total) {
+  const double behind = static_cast<double>(total) - counter.value();
+  if (behind > 0) counter.add(behind);
 }
 
 // Features that this build does not have yet: their series are there and stay 0.
 void declare_unused(Counters& c) {
-  c.gauge("tidemark_memory_cached_bytes", "Wholly free pages kept by the allocator.");
-  c.gauge("tidemark_memory_slack_bytes", "Bytes in pages that small blocks pin.");
   c.gauge("tidemark_device_memory_context_bytes", "Taken by the driver's context, modules and libraries.");
   c.gauges("tidemark_comm_memory_bytes", "Communication buffers.", "kind", {"bucket", "staging"});
-  c.counter("tidemark_alloc_retries_total", "Requests that succeeded after a retry.");
-  c.counter("tidemark_ooms_total", "Requests refused for want of memory.");
   c.counters("tidemark_replans_total", "Plans made again while running.", "reason", {"pressure", "relief", "shape"});
   c.counter("tidemark_recomputed_ops_total", "Instructions run again to save memory.");
   c.counter("tidemark_recompute_seconds_total", "Time spent in them.");
@@ -43,17 +37,21 @@ void declare_unused(Counters& c) {
 
 }  // namespace
 
-RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& device)
+RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& device, memory::Watermark watermark)
     : counters_(c),
       run_(run),
       device_(device),
+      watermark_(watermark),
       allocated_(c.gauges("tidemark_memory_allocated_bytes", "Live bytes by purpose.", "category", category_names())),
       reserved_(c.gauge("tidemark_memory_reserved_bytes", "Bytes that the process holds on the device.")),
+      cached_(c.gauge("tidemark_memory_cached_bytes", "Wholly free pages kept by the allocator.")),
+      slack_(c.gauge("tidemark_memory_slack_bytes", "Bytes in pages that small blocks pin.")),
       allocated_peak_(
           c.gauge("tidemark_memory_allocated_peak_bytes", "Highest live bytes of the plan's instructions.")),
       reserved_peak_(c.gauge("tidemark_memory_reserved_peak_bytes", "Highest reserved bytes so far.")),
       step_floor_(c.gauge("tidemark_memory_step_floor_bytes", "Live bytes between two steps.")),
-      largest_free_(c.gauge("tidemark_largest_free_block_bytes", "Largest free range of the arena between two steps.")),
+      largest_free_(c.gauge("tidemark_largest_free_block_bytes",
+                            "Largest free range of the arena between two steps, or of the allocator.")),
       device_total_(c.gauge("tidemark_device_memory_total_bytes", "Size of the device.")),
       device_free_(c.gauge("tidemark_device_memory_free_bytes", "Bytes that nobody uses.")),
       foreign_(c.gauge("tidemark_device_memory_foreign_bytes", "Held by other processes.")),
@@ -62,6 +60,10 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
       loss_(c.gauge("tidemark_train_loss", "Loss of the last step.")),
       learning_rate_(c.gauge("tidemark_learning_rate", "Learning rate of the last step.")),
       alloc_calls_(c.counter("tidemark_device_alloc_calls_total", "Calls that asked the device for memory.")),
+      alloc_retries_(c.counter("tidemark_alloc_retries_total", "Requests that succeeded after a retry.")),
+      ooms_(c.counter("tidemark_ooms_total", "Requests refused for want of memory.")),
+      watermark_crossings_(c.counter("tidemark_memory_watermark_crossings_total",
+                                     "Times that reserved bytes rose above the watermark.")),
       samples_(c.counter("tidemark_samples_total", "Samples trained on.")),
       tokens_(c.counter("tidemark_tokens_total", "Tokens trained on; 0 for data without tokens.")),
       steps_(c.counter("tidemark_steps_total", "Optimizer steps.")),
@@ -69,6 +71,8 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
   declare_unused(c);
   const compile::Program& program = *run.program;
   c.gauge("tidemark_memory_budget_bytes", "Hard limit on reserved bytes.").set(static_cast<double>(run.budget_bytes));
+  c.gauge("tidemark_memory_watermark_bytes", "Reserved bytes that are warned of; 0: none.")
+      .set(static_cast<double>(watermark_.line_bytes()));
   c.gauge("tidemark_arena_planned_peak_bytes", "Planned peak, page rounding included.")
       .set(static_cast<double>(run.planned_peak_bytes));
   c.gauge("tidemark_arena_lower_bound_bytes", "No layout of this schedule needs less.")
@@ -80,12 +84,13 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
   c.histogram("tidemark_plan_duration_seconds", "Wall time of planning.", kPlanBuckets).observe(run.plan_seconds);
   c.info("tidemark_build_info", "What was built.", {{"compiler", __VERSION__}});
   c.info("tidemark_run_info", "The run.", {{"model", program.name}, {"plan", run.plan_digest.substr(0, 16)}});
-  allocated_peak_.set(static_cast<double>(sum(program.peak_categories)));
+  allocated_peak_.set(static_cast<double>(memory::sum(program.peak_categories)));
   step_floor_.set(static_cast<double>(program.run_segment_bytes));
   largest_free_.set(static_cast<double>(program.arena_bytes - program.run_segment_bytes));
 }
 
 void RunMetrics::count_step(double seconds, int64_t samples, int64_t targets, double loss, double learning_rate) {
+  watch_memory();
   const Counters::Update together(counters_);
   step_seconds_.observe(seconds);
   steps_.add();
@@ -95,31 +100,52 @@ void RunMetrics::count_step(double seconds, int64_t samples, int64_t targets, do
   learning_rate_.set(learning_rate);
 }
 
-RunMetrics::DeviceBytes RunMetrics::read_device() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - foreign_read_ >= kForeignAge) {  // looks at every process of the machine
-    foreign_bytes_ = other_processes_bytes();
-    foreign_read_ = now;
-  }
-  return {device_.capacity_bytes(),       device_.free_bytes(), device_.committed_bytes(),
-          device_.peak_committed_bytes(), foreign_bytes_,       device_.alloc_calls()};
+void RunMetrics::watch_memory() {
+  const int64_t bytes = device_.committed_bytes();
+  if (!watermark_.update(bytes)) return;
+  watermark_crossings_.add();
+  memory::warn_of_watermark(watermark_, run_.program->name, bytes, run_.budget_bytes);
 }
 
-void RunMetrics::refresh(const runtime::Executor& executor) {
-  const DeviceBytes device = read_device();  // slow, so before the group of updates
-  const runtime::Position at = executor.position();
-  const compile::Body& body = executor.program().bodies[at.body];
-  const CategoryBytes& live = body.live[std::min<size_t>(at.instruction, body.live.size() - 1)];
+// What other processes hold of the host takes a look at each of them, so it is not asked for at every scrape; other
+// devices tell all of their use at once.
+DeviceUse RunMetrics::read_device() {
+  if (device_.kind() != DeviceKind::cpu) return device_.use();
+  const auto now = std::chrono::steady_clock::now();
+  if (now - foreign_read_ >= kForeignAge) {
+    foreign_bytes_ = device_.foreign_bytes();
+    foreign_read_ = now;
+  }
+  return {.total_bytes = device_.capacity_bytes(),
+          .free_bytes = device_.free_bytes(),
+          .own_bytes = device_.committed_bytes(),
+          .foreign_bytes = foreign_bytes_};
+}
+
+void RunMetrics::refresh(const TrainingRun& run) {
+  // Slow, so before the group of updates.
+  const DeviceUse use = read_device();
+  const int64_t ranges_bytes = device_.committed_bytes() - device_.created_bytes();
+  const int64_t arena_bytes = std::min(run.arena().capacity_bytes(), ranges_bytes);
+  show(read_figures(device_, read_books(run, arena_bytes), use));
+}
+
+void RunMetrics::show(const memory::MemoryFigures& figures) {
+  const memory::MemoryBooks& books = figures.books;
   const Counters::Update together(counters_);
-  for (size_t c = 0; c < live.size(); ++c) allocated_[c].set(static_cast<double>(live[c]));
-  alloc_calls_.add(static_cast<double>(device.alloc_calls - alloc_calls_seen_));
-  alloc_calls_seen_ = device.alloc_calls;
-  reserved_.set(static_cast<double>(device.own));
-  reserved_peak_.set(static_cast<double>(device.own_peak));
-  device_total_.set(static_cast<double>(device.total));
-  device_free_.set(static_cast<double>(device.free));
-  foreign_.set(static_cast<double>(device.foreign));
-  unattributed_.set(static_cast<double>(device.total - device.free - device.foreign - device.own));
+  for (size_t c = 0; c < books.allocated.size(); ++c) allocated_[c].set(static_cast<double>(books.allocated[c]));
+  raise_to(alloc_calls_, figures.alloc_calls);
+  raise_to(alloc_retries_, books.retries);
+  raise_to(ooms_, books.out_of_memory);
+  reserved_.set(static_cast<double>(figures.device.own_bytes));
+  reserved_peak_.set(static_cast<double>(device_.peak_committed_bytes()));
+  cached_.set(static_cast<double>(books.cached_bytes));
+  slack_.set(static_cast<double>(books.slack_bytes));
+  largest_free_.set(static_cast<double>(books.largest_free_block_bytes));
+  device_total_.set(static_cast<double>(figures.device.total_bytes));
+  device_free_.set(static_cast<double>(figures.device.free_bytes));
+  foreign_.set(static_cast<double>(std::max<int64_t>(0, figures.device.foreign_bytes)));
+  unattributed_.set(static_cast<double>(figures.unattributed_bytes));
 }
 
 }  // namespace tidemark::train

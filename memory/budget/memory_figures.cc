@@ -26,11 +26,6 @@ int64_t anonymous_device_bytes(const DeviceMemory& device) {
   return device.kind() == DeviceKind::cuda ? 0 : device.committed_bytes() - device.created_bytes();
 }
 
-int64_t nobodys_bytes(const DeviceMemory& device, const DeviceUse& use) {
-  if (device.kind() == DeviceKind::cpu || use.foreign_bytes == kUnknownBytes) return 0;
-  return use.total_bytes - use.free_bytes - use.own_bytes - use.foreign_bytes;
-}
-
 }  // namespace
 
 int64_t sum(const CategoryBytes& bytes) {
@@ -65,8 +60,15 @@ MemoryBooks books_of_pages(const CategoryBytes& live, int64_t reserved_bytes) {
 }
 
 MemoryFigures read_figures(const DeviceMemory& device, const MemoryBooks& books) {
-  MemoryFigures figures{.books = books, .device = device.use(), .alloc_calls = device.alloc_calls()};
-  figures.unattributed_bytes = figures.device.own_bytes - books.reserved_bytes + nobodys_bytes(device, figures.device);
+  return read_figures(device, books, device.use());
+}
+
+MemoryFigures read_figures(const DeviceMemory& device, const MemoryBooks& books, const DeviceUse& use) {
+  MemoryFigures figures{.books = books, .kind = device.kind(), .device = use, .alloc_calls = device.alloc_calls()};
+  figures.unbooked_bytes = use.own_bytes - books.reserved_bytes;
+  figures.unattributed_bytes = use.foreign_bytes == kUnknownBytes
+                                   ? figures.unbooked_bytes
+                                   : use.total_bytes - use.free_bytes - use.foreign_bytes - books.reserved_bytes;
   figures.host_bytes = std::max<int64_t>(0, anonymous_bytes() - anonymous_device_bytes(device));
   return figures;
 }
@@ -74,7 +76,7 @@ MemoryFigures read_figures(const DeviceMemory& device, const MemoryBooks& books)
 GrowthSample growth_sample(const MemoryFigures& figures) {
   return {.allocated = figures.books.allocated,
           .reserved_bytes = figures.device.own_bytes,
-          .unattributed_bytes = figures.unattributed_bytes,
+          .unattributed_bytes = figures.kind == DeviceKind::cpu ? figures.unbooked_bytes : figures.unattributed_bytes,
           .host_bytes = figures.host_bytes};
 }
 

@@ -34,19 +34,22 @@ int64_t sum(const CategoryBytes& bytes);
 
 struct MemoryFigures {
   MemoryBooks books;
+  DeviceKind kind = DeviceKind::cpu;
   DeviceUse device;
   int64_t alloc_calls = 0;
-  // Held by this process but in nobody's books; where the device can tell, also what neither anybody uses nor is free.
-  // The machine's own memory is no device of which all use is known: there it is the first part alone.
-  int64_t unattributed_bytes = 0;
+  int64_t unbooked_bytes = 0;      // held by this process but in nobody's books
+  int64_t unattributed_bytes = 0;  // those, and what neither anybody is known to use nor is free
   // Memory of this process outside the device: anonymous pages, resident or swapped, that are not the device's.
   int64_t host_bytes = 0;
 };
 
 // Slow on the host (reads /proc): milliseconds. Throws Error(io).
 MemoryFigures read_figures(const DeviceMemory& device, const MemoryBooks& books);
+// The same with the device's use as it was told already.
+MemoryFigures read_figures(const DeviceMemory& device, const MemoryBooks& books, const DeviceUse& use);
 
-// What the growth verdict looks at.
+// What the growth verdict looks at. On the host, where the kernel and caches of files have what nobody is known to use,
+// the unbooked bytes alone.
 GrowthSample growth_sample(const MemoryFigures& figures);
 
 }  // namespace tidemark::memory

@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/error.h"
 #include "base/log.h"
 
 namespace tidemark::memory {
 
-Watermark::Watermark(int64_t budget_bytes, double share, int64_t planned_bytes)
-    : line_bytes_(share > 0
-                      ? std::max(static_cast<int64_t>(share * static_cast<double>(budget_bytes)), planned_bytes + 1)
-                      : 0) {
-  TM_CHECK(share >= 0 && share <= 1, "share of a watermark");
-}
+Watermark::Watermark(int64_t line_bytes, int64_t planned_bytes)
+    : line_bytes_(line_bytes > 0 ? std::max(line_bytes, planned_bytes + 1) : 0) {}
 
 bool Watermark::update(int64_t bytes) {
   if (line_bytes_ == 0) return false;

@@ -8,9 +8,9 @@ namespace tidemark::memory {
 
 class Watermark {
  public:
-  // The line is at `share` (in (0, 1], 0: there is none) of the budget. Bytes that a plan has proven to fit are no
-  // reason to warn: with `planned_bytes` above the line, only more than those crosses it.
-  Watermark(int64_t budget_bytes, double share, int64_t planned_bytes = 0);
+  // 0: there is no line. Bytes that a plan has proven to fit are no reason to warn: with `planned_bytes` at or above
+  // the line, only more than those crosses it.
+  explicit Watermark(int64_t line_bytes, int64_t planned_bytes = 0);
 
   // True when `bytes` crosses the line upwards; not again before they have fallen a twentieth of the line below it.
   // Not thread-safe.

@@ -6,7 +6,7 @@ namespace tidemark::memory {
 namespace {
 
 TEST(Watermark, WarnsOncePerCrossing) {
-  Watermark watermark(1000, 0.9);
+  Watermark watermark(900);
   EXPECT_EQ(watermark.line_bytes(), 900);
   EXPECT_FALSE(watermark.update(899));
   EXPECT_TRUE(watermark.update(900));
@@ -19,13 +19,13 @@ TEST(Watermark, WarnsOncePerCrossing) {
 }
 
 TEST(Watermark, WhatIsPlannedIsNoReasonToWarn) {
-  Watermark watermark(1000, 0.9, 960);
+  Watermark watermark(900, 960);
   EXPECT_FALSE(watermark.update(960));
   EXPECT_TRUE(watermark.update(961));
 }
 
-TEST(Watermark, NoneByShareZero) {
-  Watermark watermark(1000, 0);
+TEST(Watermark, NoneWithoutALine) {
+  Watermark watermark(0);
   EXPECT_FALSE(watermark.update(1000));
   EXPECT_EQ(watermark.line_bytes(), 0);
   EXPECT_EQ(watermark.crossings(), 0);
