@@ -1,7 +1,9 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <optional>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
@@ -9,6 +11,7 @@
 #include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
 #include "framework/compile/whole_arena.h"
+#include "framework/train/plan_frontier.h"
 #include "memory/arena/plan_svg.h"
 #include "memory/recompute/frontier_svg.h"
 #include "ops/all_ops.h"
@@ -22,6 +25,7 @@ struct PlanOptions {
   std::string svg;
   bool explain = false;
   bool frontier = false;
+  bool estimate = false;
   int points = 16;
 };
 
@@ -33,8 +37,12 @@ int parse(PlanOptions& options, int argc, char** argv) {
                  "Draws into this file: the arena of the body with the peak (time by offset, categories in colour), or "
                  "the curve of --frontier");
   app.add_flag("--explain", options.explain, "Also the largest tensors at the peak, the kernels, and what runs again");
-  app.add_flag("--frontier", options.frontier, "Also the curve of budget against the extra cost of recomputation");
-  app.add_option("--points", options.points, "Budgets of --frontier")->check(CLI::Range(2, 500));
+  auto* frontier = app.add_flag(
+      "--frontier", options.frontier,
+      "Also the curve of budget against the extra cost of recomputation, from the least budget that works");
+  app.add_option("--points", options.points, "Budgets of --frontier")->check(CLI::Range(2, 500))->needs(frontier);
+  app.add_flag("--estimate", options.estimate,
+               "Costs from FLOPs and bytes instead of measurements; plans also for a CUDA device that is not there");
   return parse_command_line(app, argc, argv);
 }
 
@@ -65,6 +73,15 @@ void draw_frontier(const std::string& model, const std::vector<train::BudgetPoin
              [&](std::ostream& out) { memory::write_frontier_svg(model, points.back().budget_bytes, curve, out); });
 }
 
+RunDevice plan_device(const config::LoadedConfig& config, bool estimate) {
+  if (estimate) return open_or_imagine_device(config);
+  try {
+    return open_device(config);
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string(error.what()) + "; `plan --estimate` gives estimates without the device");
+  }
+}
+
 }  // namespace
 
 int run_plan(int argc, char** argv) {
@@ -72,21 +89,25 @@ int run_plan(int argc, char** argv) {
   if (const int code = parse(options, argc, argv); code >= 0) return code;
   if (!options.budget.empty()) options.config.overrides.push_back("memory.budget=" + options.budget);
   const config::LoadedConfig config = config::load_config(options.config.file, options.config.overrides, all_lists());
-  const RunDevice device = open_device(config);
+  const RunDevice device = plan_device(config, options.estimate);
   const ops::OpSet ops = ops::all_ops();
-  const memory::Budget budget = train::make_budget(config, *device.memory);
+  std::optional<memory::Budget> budget;
+  if (!device.imagined) budget.emplace(train::make_budget(config, *device.memory));
+  const int64_t limit_bytes = budget ? budget->limit_bytes() : parse_byte_limit(config.config.memory.budget).bytes;
+  const train::PlanOptions plan_options{.estimate = options.estimate, .predict_step = true};
   const train::PlannedRun run = [&] {
     try {
-      return train::plan_run(config, ops, *device.memory, budget);
+      train::PlannedRun planned = train::prepare_run(config);
+      train::compile_run(planned, config, ops, *device.memory, limit_bytes, plan_options);
+      return planned;
     } catch (const Error& error) {
       if (options.config.json && error.code() == ErrorCode::out_of_memory)
-        std::cout << refusal_json(config.config, device.choice.name, budget.limit_bytes(), error.what()).dump(2)
-                  << std::endl;
+        std::cout << refusal_json(config.config, device.choice.name, limit_bytes, error).dump(2) << std::endl;
       throw;
     }
   }();
   std::vector<train::BudgetPoint> frontier;
-  if (options.frontier) frontier = train::plan_frontier(config, ops, *device.memory, options.points);
+  if (options.frontier) frontier = train::plan_frontier(config, ops, *device.memory, options.points, plan_options);
   if (!options.svg.empty() && !options.frontier) draw_arena(run, options.svg);
   if (!options.svg.empty() && options.frontier) draw_frontier(run.program->name, frontier, options.svg);
   if (options.config.json) {
@@ -96,10 +117,14 @@ int run_plan(int argc, char** argv) {
   } else {
     print_plan(run, device.choice.name, std::cout);
     if (options.explain) explain_plan(run, std::cout);
-    if (options.frontier) print_frontier(frontier, std::cout);
+    if (options.frontier) print_frontier(frontier, options.estimate, std::cout);
   }
   std::cout.flush();
-  train::check_budget(run, budget);
+  if (budget) train::check_budget(run, *budget);
+  if (!budget && run.planned_peak_bytes > limit_bytes)
+    throw Error(ErrorCode::out_of_memory, "estimated peak is " + format_bytes(run.planned_peak_bytes) + ", budget is " +
+                                              format_bytes(limit_bytes) +
+                                              "; set memory.recompute: auto or lower memory.micro_batch");
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/bytes.h"
+#include "framework/compile/compile.h"
 
 namespace tidemark::cli {
 namespace {
@@ -27,6 +28,28 @@ ordered_json bodies_json(const compile::Program& program) {
                       {"recomputed_instructions", body.recomputation.further_runs},
                       {"recompute_overhead", body.recomputation.overhead}});
   return bodies;
+}
+
+ordered_json seconds_json(const std::optional<double>& seconds) {
+  return seconds ? ordered_json(*seconds) : ordered_json(nullptr);
+}
+
+// With estimated costs the schedule itself hangs on them, and the bytes with it.
+ordered_json estimated_figures(const train::PlannedRun& run) {
+  if (!run.costs.estimated) return ordered_json::array();
+  return {"planned_peak_bytes",     "arena_bytes",
+          "lower_bound_bytes",      "categories",
+          "recompute_overhead",     "recompute_overhead_lower_bound",
+          "predicted_step_seconds", "bodies"};
+}
+
+// Behind every figure that hangs on estimated costs.
+const char* label(const train::PlannedRun& run) { return run.costs.estimated ? ", estimated" : ""; }
+
+std::string cost_line(const train::PlannedRun& run) {
+  if (run.costs.estimated) return "costs          estimated from FLOPs and bytes; nothing was measured\n";
+  return fmt::format("costs          measured, {} of them now, kept in {}\n", run.costs.measured,
+                     run.costs.file.empty() ? "no file" : run.costs.file);
 }
 
 std::string exact(int64_t bytes) { return fmt::format("{} ({} bytes)", format_bytes(bytes), bytes); }
@@ -78,7 +101,11 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
           {"recompute_overhead", run.recompute_overhead},
           {"recompute_overhead_lower_bound", run.recompute_overhead_lower_bound},
           {"cost_digest", run.cost_digest},
-          {"predicted_step_seconds", nullptr},  // only what recomputation asks for is measured
+          {"costs", run.costs.estimated ? "estimated" : "measured"},
+          {"costs_measured_now", run.costs.measured},
+          {"cost_file", run.costs.file},
+          {"predicted_step_seconds", seconds_json(run.predicted_step_seconds)},
+          {"estimated", estimated_figures(run)},
           {"plan_seconds", run.plan_seconds},
           {"plan_digest", run.plan_digest},
           {"peak_body", program.bodies[program.peak_body].name},
@@ -86,12 +113,15 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
 }
 
 ordered_json refusal_json(const config::Config& config, const std::string& device, int64_t budget_bytes,
-                          const std::string& why) {
-  return {{"model", config.model->kind()},
-          {"device", device},
-          {"budget_bytes", budget_bytes},
-          {"planned_peak_bytes", nullptr},
-          {"refused", why}};
+                          const Error& why) {
+  const auto* refusal = dynamic_cast<const compile::BudgetRefusal*>(&why);
+  return {
+      {"model", config.model->kind()},
+      {"device", device},
+      {"budget_bytes", budget_bytes},
+      {"planned_peak_bytes", nullptr},
+      {"least_budget_bytes", refusal == nullptr ? ordered_json(nullptr) : ordered_json(refusal->least_budget_bytes())},
+      {"refused", why.what()}};
 }
 
 void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out) {
@@ -100,16 +130,20 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
   out << fmt::format("device         {}, budget {}\n", device, exact(run.budget_bytes));
   out << fmt::format("batch          {} = {} micro-batches of {}, {} steps\n", run.batch.global_batch,
                      run.batch.accumulation_steps(), run.batch.micro_batch, run.total_steps);
-  out << fmt::format("planned peak   {} in '{}'\n", exact(run.planned_peak_bytes),
-                     program.bodies[program.peak_body].name);
-  out << fmt::format("arena          {}, lower bound {}\n", exact(program.arena_bytes),
-                     exact(program.lower_bound_bytes));
+  out << fmt::format("planned peak   {} in '{}'{}\n", exact(run.planned_peak_bytes),
+                     program.bodies[program.peak_body].name, label(run));
+  out << fmt::format("arena          {}, lower bound {}{}\n", exact(program.arena_bytes),
+                     exact(program.lower_bound_bytes), label(run));
   for (const compile::Body& body : program.bodies)
     if (const compile::Recomputation& r = body.recomputation; r.further_runs > 0)
       out << fmt::format(
-          "recomputation  {}: {} instructions run again, {:.2f} % more cost (at least {:.2f} %), by {}\n", body.name,
-          r.further_runs, 100 * r.overhead, 100 * r.overhead_lower_bound, r.planner);
-  out << "live at the peak\n";
+          "recomputation  {}: {} instructions run again, {:.2f} % more cost (at least {:.2f} %), by {}{}\n", body.name,
+          r.further_runs, 100 * r.overhead, 100 * r.overhead_lower_bound, r.planner, label(run));
+  if (run.predicted_step_seconds)
+    out << fmt::format("step           {:.4f} s predicted, the sum of its instructions' costs{}\n",
+                       *run.predicted_step_seconds, label(run));
+  out << cost_line(run);
+  out << "live at the peak" << label(run) << '\n';
   int64_t live = 0;
   for (int c = 0; c < kCategoryCount; ++c) {
     const int64_t bytes = program.peak_categories[static_cast<size_t>(c)];
@@ -117,7 +151,7 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
     if (bytes > 0) out << fmt::format("  {:<14} {}\n", to_string(static_cast<Category>(c)), exact(bytes));
   }
   out << fmt::format("  {:<14} {}\n", "free in arena", exact(run.planned_peak_bytes - live));
-  out << "bodies\n";
+  out << "bodies" << label(run) << '\n';
   for (const compile::Body& body : program.bodies)
     out << fmt::format(
         "  {:<18} {:>5} instructions, peak {}{}\n", body.name, body.instructions.size(), exact(body.peak_bytes),
@@ -145,7 +179,7 @@ void explain_plan(const train::PlannedRun& run, std::ostream& out) {
 ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {
   ordered_json curve = ordered_json::array();
   for (const train::BudgetPoint& p : points) {
-    ordered_json point{{"budget_bytes", p.budget_bytes}, {"reached", p.reached}};
+    ordered_json point{{"budget_bytes", p.budget_bytes}, {"reached", p.reached}, {"least", p.least}};
     if (p.reached) {
       point["peak_bytes"] = p.peak_bytes;
       point["overhead"] = p.overhead;
@@ -157,12 +191,12 @@ ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {
   return curve;
 }
 
-void print_frontier(const std::vector<train::BudgetPoint>& points, std::ostream& out) {
-  out << "      budget         peak   overhead   at least\n";
+void print_frontier(const std::vector<train::BudgetPoint>& points, bool estimated, std::ostream& out) {
+  out << "      budget         peak   overhead   at least" << (estimated ? "   (estimated)\n" : "\n");
   for (const train::BudgetPoint& p : points) {
     out << fmt::format("{:>12} ", format_bytes(p.budget_bytes));
-    out << (p.reached ? fmt::format("{:>12} {:>8.2f} % {:>8.2f} %\n", format_bytes(p.peak_bytes), 100 * p.overhead,
-                                    100 * p.overhead_lower_bound)
+    out << (p.reached ? fmt::format("{:>12} {:>8.2f} % {:>8.2f} %{}\n", format_bytes(p.peak_bytes), 100 * p.overhead,
+                                    100 * p.overhead_lower_bound, p.least ? "   least budget" : "")
                       : std::string("  out of reach\n"));
   }
 }

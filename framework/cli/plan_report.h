@@ -5,16 +5,19 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/error.h"
+#include "framework/train/plan_frontier.h"
 #include "framework/train/planned_run.h"
 
 namespace tidemark::cli {
 
-// One object.
+// One object. predicted_step_seconds stands beside costs: "measured" or "estimated"; with estimates, `estimated` lists
+// the figures that hang on them.
 nlohmann::ordered_json plan_json(const train::PlannedRun& run, const std::string& device);
 
 // The object of a plan that does not exist: no schedule within the budget was found.
 nlohmann::ordered_json refusal_json(const config::Config& config, const std::string& device, int64_t budget_bytes,
-                                    const std::string& why);
+                                    const Error& why);
 
 // The same for people: the line, what it is made of, the bodies.
 void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out);
@@ -24,7 +27,7 @@ void explain_plan(const train::PlannedRun& run, std::ostream& out);
 
 // The curve of budget against overhead; points that were not reached say so.
 nlohmann::ordered_json frontier_json(const std::vector<train::BudgetPoint>& points);
-void print_frontier(const std::vector<train::BudgetPoint>& points, std::ostream& out);
+void print_frontier(const std::vector<train::BudgetPoint>& points, bool estimated, std::ostream& out);
 
 // Bytes by category as an object; categories without bytes are left out.
 nlohmann::ordered_json categories_json(const CategoryBytes& bytes);

@@ -120,7 +120,8 @@ class BodyCompiler {
   }
 
   // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so
-  // what is missing is taken off the planner's budget until the real arena fits. Nothing if the planner finds nothing.
+  // what is missing, and more every time, is taken off the planner's budget until the real arena fits. Nothing if the
+  // planner finds nothing.
   std::optional<Body> within(const Planned& planned, int64_t arena_budget_bytes,
                              memory::RecomputeOptions options) const {
     const auto recomputer = memory::make_recompute_planner(options_.recompute);
@@ -128,8 +129,8 @@ class BodyCompiler {
     options.offset_planner = offsets.get();
     options.offset_options = options_.planner_options;
     options.offset_options.work_limit = std::min(options.offset_options.work_limit, kOffsetWorkInRecomputation);
-    int64_t budget_bytes = arena_budget_bytes;
-    for (;;) {
+    int64_t budget_bytes = arena_budget_bytes, cut_bytes = 0;
+    while (budget_bytes >= planned.trace.fixed_bytes) {
       memory::RecomputePlan plan;
       try {
         plan = recomputer->plan(planned.trace, budget_bytes, options);
@@ -139,8 +140,10 @@ class BodyCompiler {
       }
       Body body = rewritten(planned, plan, options.offset_options);
       if (body.peak_bytes <= arena_budget_bytes) return body;
-      budget_bytes -= body.peak_bytes - arena_budget_bytes;
+      cut_bytes = std::max(2 * cut_bytes, body.peak_bytes - arena_budget_bytes);
+      budget_bytes -= cut_bytes;
     }
+    return std::nullopt;
   }
 
   Body rewritten(const Planned& planned, const memory::RecomputePlan& plan,

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <variant>
 
 #include "base/error.h"
@@ -20,13 +21,19 @@
 namespace tidemark::compile {
 namespace {
 
-// A neighbour on the same cores makes single runs several times dearer: the least of many is the kernel's.
-constexpr int kLeastRuns = 3;
-constexpr int kMostRuns = 12;
-constexpr double kEnoughSeconds = 0.2;  // no further run after that
+// A neighbour on the same cores makes single runs several times dearer: the least of many is the kernel's, and it is
+// taken when the next ones agree with it.
+constexpr size_t kLeastRuns = 6;
+constexpr size_t kMostRuns = 200;
+constexpr double kMostSeconds = 0.6;
+constexpr size_t kAgreeing = 3;      // the least runs
+constexpr double kAgreement = 1.05;  // largest to least of them
+// In a step an operand is seldom in the caches when it is read: runs take turns on copies of the operands.
+constexpr int64_t kCopiesBytes = 64 << 20;  // of all copies together, beyond the first two
+constexpr int64_t kMostCopies = 6;
 constexpr size_t kAlignment = 4096;
-constexpr float kFill = 0.01F;  // neither zero nor denormal nor growing over a few runs
-constexpr const char* kFormat = "tidemark-costs-1";
+constexpr const char* kFormat = "tidemark-costs-2";
+constexpr const char* kOldFormat = "tidemark-costs-1";  // on operands that were in the caches: measured anew
 
 using Figures = std::map<std::string, int64_t>;
 
@@ -49,11 +56,24 @@ std::string key_of(const Graph& graph, const Node& node, const LoweredNode& lowe
   return key + "threads=" + std::to_string(threads);
 }
 
-// Bytes for one operand, filled with harmless values: small floats, zeros for integers and packed bytes.
+// Floats of both signs and about one size: no zeros, which some kernels skip, and no denormals, which are slow. A
+// pattern that repeats: random bits take longer than what is measured.
+void fill(float* floats, int64_t count) {
+  constexpr int64_t kPattern = 4093;
+  uint32_t state = 1;
+  for (int64_t i = 0; i < std::min(count, kPattern); ++i) {
+    state = state * 1664525U + 1013904223U;  // Numerical Recipes, section 7.1
+    const float size = 0.5F + static_cast<float>(state >> 9) * 0x1p-24F;
+    floats[i] = (state >> 31) != 0 ? size : -size;
+  }
+  for (int64_t i = kPattern; i < count; i += kPattern) std::copy_n(floats, std::min(kPattern, count - i), floats + i);
+}
+
+// Bytes for one operand: floats as above, zeros for integers and packed bytes.
 class Operand {
  public:
   explicit Operand(const ValueType& type) : Operand(type.bytes()) {
-    if (type.dtype == DType::f32) std::fill_n(reinterpret_cast<float*>(data_.get()), type.shape.elements(), kFill);
+    if (type.dtype == DType::f32) fill(reinterpret_cast<float*>(data_.get()), type.shape.elements());
   }
   explicit Operand(int64_t bytes)
       : data_(static_cast<std::byte*>(
@@ -69,27 +89,15 @@ class Operand {
   std::unique_ptr<std::byte, Delete> data_;
 };
 
-// One kernel on operands of its own.
-class Bench {
+// What a node's kernel is called with.
+class Operands {
  public:
-  Bench(const Graph& graph, const Node& node, const LoweredNode& lowered)
-      : lowered_(lowered), workspace_(lowered.kernel->workspace_bytes()) {
+  Operands(const Graph& graph, const Node& node) {
     for (ValueId v : node.inputs) inputs_.push_back(v.valid() ? add(graph.value(v).type) : nullptr);
     for (ValueId v : node.outputs) outputs_.push_back(output(graph, node, v));
   }
-
-  int64_t least_nanoseconds() {
-    double least = 1e9, total = 0;
-    run();  // first touch and set-up are not the kernel's cost
-    for (int i = 0; i < kMostRuns && (i < kLeastRuns || total < kEnoughSeconds); ++i) {
-      const auto begin = std::chrono::steady_clock::now();
-      run();
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      least = std::min(least, seconds);
-      total += seconds;
-    }
-    return std::max<int64_t>(1, static_cast<int64_t>(least * 1e9));
-  }
+  std::span<const void* const> inputs() const { return inputs_; }
+  std::span<void* const> outputs() const { return outputs_; }
 
  private:
   std::byte* add(const ValueType& type) { return operands_.emplace_back(type).data(); }
@@ -102,18 +110,58 @@ class Bench {
     return add(graph.value(v).type);
   }
 
-  void run() const {
+  std::vector<Operand> operands_;
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+};
+
+int64_t operand_bytes(const Graph& graph, const Node& node) {
+  int64_t bytes = 0;
+  for (const auto* values : {&node.inputs, &node.outputs})
+    for (ValueId v : *values) bytes += v.valid() ? graph.value(v).type.bytes() : 0;
+  return bytes;
+}
+
+// One kernel on operands of its own.
+class Bench {
+ public:
+  Bench(const Graph& graph, const Node& node, const LoweredNode& lowered)
+      : lowered_(lowered), workspace_(lowered.kernel->workspace_bytes()) {
+    const int64_t bytes = std::max<int64_t>(operand_bytes(graph, node), 1);
+    const int64_t copies = std::clamp<int64_t>(kCopiesBytes / bytes, 2, kMostCopies);
+    for (int64_t i = 0; i < copies; ++i) copies_.emplace_back(graph, node);
+  }
+
+  int64_t least_nanoseconds() {
+    std::vector<double> seconds;  // ascending
+    double total = 0;
+    for (const Operands& operands : copies_) run(operands);  // first touch and set-up are not the kernel's cost
+    while (seconds.size() < kMostRuns && (seconds.size() < kLeastRuns || (!agree(seconds) && total < kMostSeconds))) {
+      const auto begin = std::chrono::steady_clock::now();
+      run(copies_[seconds.size() % copies_.size()]);
+      const double run_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      seconds.insert(std::ranges::upper_bound(seconds, run_seconds), run_seconds);
+      total += run_seconds;
+    }
+    return std::max<int64_t>(1, static_cast<int64_t>(seconds[0] * 1e9));
+  }
+
+ private:
+  static bool agree(const std::vector<double>& ascending) {
+    return ascending[kAgreeing - 1] <= kAgreement * ascending[0];
+  }
+
+  void run(const Operands& operands) const {
     if (lowered_.packed_which >= 0) {
-      lowered_.kernel->pack(static_cast<size_t>(lowered_.packed_which), inputs_[0], outputs_[0], workspace_.data());
+      lowered_.kernel->pack(static_cast<size_t>(lowered_.packed_which), operands.inputs()[0], operands.outputs()[0],
+                            workspace_.data());
     } else {
-      lowered_.kernel->run({inputs_, outputs_, workspace_.data(), nullptr});
+      lowered_.kernel->run({operands.inputs(), operands.outputs(), workspace_.data(), nullptr});
     }
   }
 
   const LoweredNode& lowered_;
-  std::vector<Operand> operands_;
-  std::vector<const void*> inputs_;
-  std::vector<void*> outputs_;
+  std::vector<Operands> copies_;
   Operand workspace_;
 };
 
@@ -121,6 +169,7 @@ Figures read_figures(const std::string& path) {
   Figures figures;
   if (path.empty() || !std::filesystem::exists(path)) return figures;
   const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  if (json.is_object() && json.value("format", nlohmann::json()) == kOldFormat) return figures;
   if (!json.is_object() || !json.contains("format") || json["format"] != kFormat || !json.contains("nanoseconds") ||
       !json["nanoseconds"].is_object())
     throw Error(ErrorCode::data, "'" + path + "' is no cost file of this version; delete it to measure anew");

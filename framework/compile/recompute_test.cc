@@ -173,6 +173,27 @@ TEST_F(RecomputeTest, ARefusalSpeaksForAllBodies) {
   }
 }
 
+// A body without instructions still needs the parameters' bytes.
+TEST_F(RecomputeTest, AnEmptyBodyIsRefusedBelowTheRunSegment) {
+  Graph update("update");
+  Builder b(update, ops_.table());
+  const ValueId p = b.parameter("p", kType);
+  b.op("descend", "p/update", {p, b.external("g", kType, Category::input, Scope::micro_batch)});
+  std::vector<BodySpec> bodies;
+  bodies.push_back({"update", std::move(update), false});
+  bodies.push_back({"checkpoint", Graph("checkpoint"), false});
+  CompileOptions options;
+  options.recompute = "search";
+  options.arena_budget_bytes = kBytes / 2;
+  options.costs = &costs_;
+  try {
+    compile(std::move(bodies), ops_, options);
+    FAIL() << "accepted";
+  } catch (const BudgetRefusal& refusal) {
+    EXPECT_EQ(refusal.least_budget_bytes(), 2 * kBytes);
+  }
+}
+
 TEST_F(RecomputeTest, CostsAreSummedOverAllRuns) {
   std::vector<BodySpec> bodies;
   bodies.push_back({"body", there_and_back(12), false});
@@ -244,9 +265,21 @@ TEST_F(MeasuredCostsTest, AreMeasuredOnceAndKept) {
   EXPECT_EQ(more_threads.measured(), 1) << "the thread count is part of the key";
 }
 
+TEST_F(MeasuredCostsTest, FiguresOfAnOlderVersionAreMeasuredAnew) {
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+  std::ofstream(path_) << R"({"format": "tidemark-costs-1", "nanoseconds": {"a": 1}})";
+  Graph graph = there_and_back(2);
+  const LoweredNodes lowered = lower(graph, ops_, ops::KernelDevice::cpu, 1);
+  MeasuredCosts costs(path_, 1);
+  costs.nanoseconds(graph, graph.order()[0], lowered.at(graph.order()[0]));
+  EXPECT_EQ(costs.measured(), 1);
+  costs.save();
+  EXPECT_EQ(MeasuredCosts(path_, 1).digest(), costs.digest()) << "the old figure is gone";
+}
+
 TEST_F(MeasuredCostsTest, ADamagedFileIsRefusedByName) {
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
-  for (const char* text : {"", "{}", "[1]", "{\"format\": \"tidemark-costs-1\", \"nanoseconds\": {\"a\": -1}}"}) {
+  for (const char* text : {"", "{}", "[1]", "{\"format\": \"tidemark-costs-2\", \"nanoseconds\": {\"a\": -1}}"}) {
     std::ofstream(path_) << text;
     try {
       MeasuredCosts costs(path_, 1);

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <limits>
 #include <thread>
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/log.h"
-#include "framework/compile/measured_costs.h"
 #include "framework/train/packed_bodies.h"
 #include "framework/train/plan_digest.h"
 
@@ -62,25 +58,6 @@ void fill_lengths(PlannedRun& run, const config::TrainSection& train) {
     run.targets_per_sample = std::max<int64_t>(run.targets_per_sample, 2);  // the first may be short
 }
 
-// Beside other caches of the user; without a home folder nothing is kept.
-std::string cost_file_path(const std::string& setting) {
-  if (!setting.empty()) return setting;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0')
-    return std::string(cache) + "/tidemark/costs.json";
-  const char* home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/tidemark/costs.json";
-}
-
-// A cache folder that cannot be written costs a measurement the next time; a file that the user named must be written.
-void keep_costs(const compile::MeasuredCosts& costs, bool is_cache) {
-  try {
-    costs.save();
-  } catch (const Error& error) {
-    if (!is_cache) throw;
-    log(LogLevel::warning, "costs_not_kept", {{"why", error.what()}});
-  }
-}
-
 // Whole pages within the limit: what the arena may have.
 int64_t arena_budget(int64_t limit_bytes, const DeviceMemory& device) {
   return limit_bytes / device.granularity_bytes() * device.granularity_bytes();
@@ -105,7 +82,7 @@ compile::CompileOptions compile_options(const config::Config& config, int thread
   return options;
 }
 
-// Of bodies whose shapes nobody knows yet there is no plan to recompute by.
+// What the arena holds of packed data, and the bound on the blocks of its micro-batches.
 void plan_packed(PlannedRun& run, const config::Config& config, const DeviceMemory& device) {
   run.arena_bytes = run.program->run_segment_bytes + run.program->step_segment_bytes;
   for (const compile::Body& body : run.program->bodies)
@@ -116,6 +93,22 @@ void plan_packed(PlannedRun& run, const config::Config& config, const DeviceMemo
       widest_block_bytes(*run.model, run.dataset->info(), run.batch, *run.ops, *run.program, run.dynamic));
   run.dynamic.room_bytes = run.block_bytes;
 }
+
+// A full step: all micro-batches of a global batch, and what comes before and after them. Packed bodies are compiled
+// when their shapes come.
+std::optional<double> step_seconds(const PlannedRun& run) {
+  if (run.batch.packed()) return std::nullopt;
+  int64_t nanoseconds = 0;
+  const auto add = [&](const std::string& name) {
+    if (const compile::Body* body = run.program->find_body(name)) nanoseconds += body->cost_nanoseconds;
+  };
+  for (const int64_t samples : run.batch.micro_batches(run.batch.global_batch))
+    add(body_name(run.batch.accumulates() ? "micro_batch" : "step", samples));
+  for (const char* name : {"begin", "update"}) add(name);
+  return static_cast<double>(nanoseconds) * 1e-9;
+}
+
+}  // namespace
 
 PlannedRun prepare_run(const config::LoadedConfig& loaded) {
   const config::Config& config = loaded.config;
@@ -132,77 +125,47 @@ PlannedRun prepare_run(const config::LoadedConfig& loaded) {
   return run;
 }
 
-void compile_run(PlannedRun& run, const config::Config& config, const ops::OpSet& ops, const DeviceMemory& device,
-                 int64_t budget_bytes) {
+void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops::OpSet& ops, const DeviceMemory& device,
+                 int64_t budget_bytes, const PlanOptions& plan_options) {
+  const config::Config& config = loaded.config;
   const auto begin = std::chrono::steady_clock::now();
   TrainingGraphs graphs =
       build_training_graphs(*config.model, run.dataset->info(), *run.optimizer, run.batch, ops.table());
   run.initializers = std::move(graphs.initializers);
-  compile::MeasuredCosts costs(cost_file_path(config.memory.cost_file), run.threads);
+  const auto costs = plan_options.estimate ? estimated_costs(ops.table(), run.threads)
+                                           : measured_costs(config.memory.cost_file, run.threads);
   compile::CompileOptions options = compile_options(config, run.threads);
   options.arena_budget_bytes = arena_budget(budget_bytes, device);
-  if (run.batch.packed()) options.recompute = "none";
-  options.costs = &costs;
+  if (run.batch.packed()) options.recompute = "none";  // micro-batches run in blocks: see DynamicOptions
+  options.budget_granularity_bytes = device.granularity_bytes();
+  options.costs = &costs->costs();
+  options.sum_costs = plan_options.predict_step && !run.batch.packed();
   run.model = config.model.get();
   run.ops = &ops;
-  run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
+  try {
+    run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
+  } catch (const compile::BudgetRefusal&) {
+    costs->keep();  // the next budget is asked with the same figures
+    throw;
+  }
   note_recomputation(run);
-  keep_costs(costs, config.memory.cost_file.empty());
+  costs->keep();
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.arena_bytes = run.program->arena_bytes;
   if (run.batch.packed()) plan_packed(run, config, device);
   run.planned_peak_bytes = device.round_up(run.arena_bytes) + run.block_bytes;
   run.budget_bytes = budget_bytes;
   run.plan_digest = plan_digest(*run.program);
-  if (run.recompute_overhead > 0) run.cost_digest = costs.digest();
+  run.costs = costs->note();
+  if (plan_options.predict_step) run.predicted_step_seconds = step_seconds(run);
+  if (run.recompute_overhead > 0) run.cost_digest = run.costs.digest;
 }
-
-BudgetPoint plan_point(PlannedRun& run, const config::Config& config, const ops::OpSet& ops, const DeviceMemory& device,
-                       int64_t budget_bytes) {
-  BudgetPoint point{.budget_bytes = budget_bytes};
-  try {
-    compile_run(run, config, ops, device, budget_bytes);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::out_of_memory) throw;
-    return point;
-  }
-  point.reached = run.planned_peak_bytes <= budget_bytes;
-  point.peak_bytes = run.planned_peak_bytes;
-  point.overhead = run.recompute_overhead;
-  point.overhead_lower_bound = run.recompute_overhead_lower_bound;
-  point.micro_batch = run.batch.micro_batch;
-  return point;
-}
-
-}  // namespace
 
 PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, const DeviceMemory& device,
-                    const memory::Budget& budget) {
+                    const memory::Budget& budget, const PlanOptions& options) {
   PlannedRun run = prepare_run(loaded);
-  compile_run(run, loaded.config, ops, device, budget.limit_bytes());
+  compile_run(run, loaded, ops, device, budget.limit_bytes(), options);
   return run;
-}
-
-std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& loaded, const ops::OpSet& ops,
-                                       const DeviceMemory& device, int count) {
-  PlannedRun run = prepare_run(loaded);
-  const config::Config& config = loaded.config;
-  compile_run(run, config, ops, device, std::numeric_limits<int64_t>::max());
-  const int64_t page = device.granularity_bytes();
-  const int64_t least = device.round_up(run.program->run_segment_bytes), most = run.planned_peak_bytes;
-  std::vector<BudgetPoint> points;
-  for (int i = 0; i < count; ++i) {
-    const int64_t budget_bytes = device.round_up(least + (most - least) * (i + 1) / count);
-    if (!points.empty() && budget_bytes - points.back().budget_bytes < page) continue;
-    points.push_back(plan_point(run, config, ops, device, budget_bytes));
-    // A plan for a smaller budget is a plan for this one too: a bigger budget never costs more.
-    const BudgetPoint* before = points.size() > 1 ? &points[points.size() - 2] : nullptr;
-    if (before == nullptr || !before->reached || (points.back().reached && points.back().overhead <= before->overhead))
-      continue;
-    points.back() = *before;
-    points.back().budget_bytes = budget_bytes;
-  }
-  return points;
 }
 
 memory::Budget make_budget(const config::LoadedConfig& loaded, DeviceMemory& device) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "framework/config/load.h"
 #include "framework/optim/schedule.h"
 #include "framework/runtime/dynamic_executor.h"
+#include "framework/train/cost_source.h"
 #include "framework/train/training_program.h"
 #include "memory/budget/budget.h"
 
@@ -38,30 +40,28 @@ struct PlannedRun {
   double recompute_overhead = 0;              // of the body with the most of it: extra by other cost; 0 without
   double recompute_overhead_lower_bound = 0;  // of any schedule of that body within the budget
   std::string cost_digest;                    // of the measured costs; empty where none were needed
-  double plan_seconds = 0;                    // wall time of graphs, kernels and offsets
-  std::string plan_digest;                    // SHA-256 of schedule, kernels and offsets
+  CostNote costs;
+  std::optional<double> predicted_step_seconds;  // sum of the costs of a full step; only if PlanOptions asked
+  double plan_seconds = 0;                       // wall time of graphs, kernels and offsets
+  std::string plan_digest;                       // SHA-256 of schedule, kernels and offsets
+};
+
+struct PlanOptions {
+  bool estimate = false;      // costs from FLOPs and bytes, nothing is measured
+  bool predict_step = false;  // fills predicted_step_seconds: measures (or estimates) every instruction
 };
 
 // Throws Error(config) for what the configuration cannot mean, Error(data) for its data.
 // `device` is asked for sizes and page granularity only. Does not check the budget: see check_budget. `config` and
 // `ops` must outlive the result.
 PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
-                    const memory::Budget& budget);
+                    const memory::Budget& budget, const PlanOptions& options = {});
 
-// One budget of the curve of budget against overhead.
-struct BudgetPoint {
-  int64_t budget_bytes = 0;
-  bool reached = false;  // false: no plan within the budget was found, the rest is empty
-  int64_t peak_bytes = 0;
-  double overhead = 0;
-  double overhead_lower_bound = 0;
-  int64_t micro_batch = 0;
-};
-
-// Plans for `count` budgets from the parameters alone to the peak without recomputation, in whole pages, ascending;
-// monotone: a bigger budget never costs more. memory.budget is not looked at. Throws as plan_run.
-std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& config, const ops::OpSet& ops,
-                                       const DeviceMemory& device, int count);
+// Its two halves, for callers that plan one configuration for several budgets: everything but graphs and program, then
+// those for a hard limit on device bytes. compile_run throws compile::BudgetRefusal if recomputation finds no schedule.
+PlannedRun prepare_run(const config::LoadedConfig& config);
+void compile_run(PlannedRun& run, const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
+                 int64_t budget_bytes, const PlanOptions& options);
 
 // memory.budget on this device, without one all of the device but memory.headroom. Sets the device's own limit.
 memory::Budget make_budget(const config::LoadedConfig& config, DeviceMemory& device);

@@ -1,0 +1,36 @@
+// Where a plan's costs come from: measured on this machine and kept in a file, or estimated.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "framework/compile/costs.h"
+
+namespace tidemark::train {
+
+// What a user should know of a plan's costs.
+struct CostNote {
+  bool estimated = false;
+  int64_t measured = 0;  // figures that were missing and have been measured for this plan
+  std::string file;      // which keeps them; empty: nothing does
+  std::string digest;    // of all figures; empty for estimates
+};
+
+class CostSource {
+ public:
+  virtual ~CostSource() = default;
+  virtual compile::Costs& costs() = 0;
+  // Keeps what was measured. A cache folder that cannot be written is logged only: it costs a measurement the next
+  // time. Throws Error(io) if the user named the file.
+  virtual void keep() const = 0;
+  virtual CostNote note() const = 0;
+};
+
+// `setting`: memory.cost_file; empty for the file beside other caches of the user (without a home folder nothing is
+// kept). Throws as compile::MeasuredCosts.
+std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads);
+
+// FLOPs and bytes instead of measurements, for `plan --estimate`. `ops` must outlive the result.
+std::unique_ptr<CostSource> estimated_costs(const OpTable& ops, int threads);
+
+}  // namespace tidemark::train
