@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -11,6 +9,7 @@
 #include "framework/cli/options.h"
 #include "framework/cli/run_device.h"
 #include "framework/cli/stop_request.h"
+#include "framework/cli/text_model.h"
 #include "framework/train/planned_run.h"
 #include "memory/allocator/caching_allocator.h"
 #include "ops/all_ops.h"
@@ -87,16 +86,6 @@ Source open_source(const GenerateOptions& options) {
   return source;
 }
 
-data::DataInfo data_info(const config::LoadedConfig& loaded) {
-  const models::Model& model = *loaded.config.model;
-  if (!model.cache_shape())
-    loaded.refuse("model.kind", {"model.kind " + std::string(model.kind()) + " does not go on with a text; gpt does"});
-  std::optional<data::DataInfo> info = loaded.config.data->known_info(model.context());
-  if (!info) info = loaded.config.data->open(model.context())->info();
-  loaded.refuse("model", model.problems(*info));
-  return *info;
-}
-
 void fill(inference::ModelWeights& weights, const Source& source) {
   if (source.checkpoint != nullptr) {
     weights.load(*source.checkpoint);
@@ -110,22 +99,17 @@ void fill(inference::ModelWeights& weights, const Source& source) {
       {{"from", "initial values, nothing is learnt"}, {"checkpoint_dir", config.checkpoint.dir}});
 }
 
-int threads_of(const config::TrainSection& train) {
-  return train.threads > 0 ? static_cast<int>(train.threads)
-                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 Generated generate(const GenerateOptions& options, const Source& source, RunDevice& device) {
   const config::Config& config = source.config.config;
   const memory::Budget budget = train::make_budget(source.config, *device.memory);
   const ops::OpSet ops = ops::all_ops();
-  const data::DataInfo data = data_info(source.config);
+  const data::DataInfo data = text_info(source.config);
   memory::PagePool pages(*device.memory);
   memory::CachingAllocator allocator(pages);
   inference::ModelWeights weights(*config.model, data, ops.table(), allocator);
   fill(weights, source);
   inference::Generator generator(*config.model, data, ops, weights, *device.memory, allocator,
-                                 {.threads = threads_of(config.train)});
+                                 {.threads = threads_of(config)});
   Generated generated;
   generated.model = config.model->kind();
   generated.device = device.choice.name;

@@ -1,6 +1,7 @@
 // `tidemark generate` as a process: a net that was trained goes on with its text, and every way in which that can fail.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -130,6 +131,17 @@ TEST_F(Generate, WithoutACheckpointTheInitialValuesSpeakAndItIsSaid) {
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(finished.json()["checkpoint"], nullptr);
   EXPECT_NE(finished.err.find("initial values"), std::string::npos) << finished.err;
+}
+
+TEST_F(Generate, ASignalEndsItAfterTheTokenInHand) {
+  Program program(folder_, {"generate", "-c", config_, "--set", "checkpoint.dir=", "--set", "model.positions=200000",
+                            "--tokens", "200000", "--json"});
+  ASSERT_TRUE(program.wait_for("event=weights"));
+  program.send(SIGINT);
+  const Finished finished = program.wait();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.json()["finish_reason"], "stopped");
+  EXPECT_GE(finished.json()["tokens"], 1);
 }
 
 TEST_F(Generate, EachFailureHasItsCode) {
