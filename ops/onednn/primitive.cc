@@ -6,11 +6,24 @@
 
 namespace tidemark::ops::onednn {
 
+namespace {
+
+// oneDNN keeps the code that it compiled for a shape, of 1,024 primitives unless told otherwise: some 80 MiB on the
+// host where shapes change all the time. More than a net has of different ones is of no use.
+constexpr int kCachedPrimitives = 128;
+
+void bound_primitive_cache() {
+  if (dnnl::get_primitive_cache_capacity() > kCachedPrimitives) dnnl::set_primitive_cache_capacity(kCachedPrimitives);
+}
+
+}  // namespace
+
 ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
 
 ThreadScope::~ThreadScope() { omp_set_num_threads(before_); }
 
 dnnl::primitive_attr strict_attributes() {
+  bound_primitive_cache();  // every primitive is made with these
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);  // whatever ONEDNN_DEFAULT_FPMATH_MODE says

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tests/integration/resident.h"
 #include "tests/integration/tiny_data.h"
 #include "tests/integration/tiny_run.h"
 
@@ -33,6 +34,21 @@ TEST_F(Packed, PlannedIsMeasuredAndNothingIsAskedForAfterTheFirstStep) {
   EXPECT_GT(tiny.run().dynamic()->counts().planned_runs, 0);
   EXPECT_EQ(tiny.run().allocator()->stats().allocated_bytes, 0) << "between steps nothing is held";
   EXPECT_LE(tiny.run().allocator()->stats().allocated_peak_bytes, tiny.planned().block_bytes);
+}
+
+// Bodies of old shapes go, and with them what oneDNN compiled for them.
+TEST_F(Packed, HostMemoryOfItsShapesIsBounded) {
+  TinyRun tiny(config_, {"train.steps=500", "train.eval_every=100"});
+  tiny.start();
+  const auto outside = [&] { return resident_bytes() - tiny.device().measured_bytes(); };
+  int64_t first = 0, middle = 0;
+  tiny.train({.at_step_boundary = [&] {
+    if (tiny.trainer().steps_done() == 1) first = outside();
+    if (tiny.trainer().steps_done() == 250) middle = outside();
+  }});
+  EXPECT_GT(tiny.run().dynamic()->counts().forgotten, 50);
+  EXPECT_LT(middle - first, 24 << 20);
+  EXPECT_LT(outside() - middle, 1 << 20);
 }
 
 TEST_F(Packed, WithoutGrowthAllIsThereBeforeStepOne) {
