@@ -68,9 +68,9 @@ int64_t parse_figure(std::string_view line, std::string_view key) {
 HostPages::HostPages(std::string device, PageFileKind file_kind, Children children)
     : device_(std::move(device)), file_kind_(file_kind), children_(children) {}
 
-void HostPages::create(std::span<PageId> pages, int64_t max_bytes) {
+void HostPages::create(std::span<PageId> pages, const std::function<int64_t()>& max_bytes) {
   if (!file_) {
-    file_ = std::make_unique<PageFile>(kGranularityBytes, max_bytes, file_kind_);
+    file_ = std::make_unique<PageFile>(kGranularityBytes, max_bytes(), file_kind_);
     log(LogLevel::info, "page_file", {{"device", device_}, {"kind", to_string(file_->kind())}, {"why", file_->why()}});
   }
   file_->create(pages);

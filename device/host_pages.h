@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,8 +39,8 @@ class HostPages {
   // Resident and swapped bytes of the private mappings of these addresses, from /proc/self/smaps. Throws Error(io).
   int64_t measure(const std::byte* data, int64_t bytes) const;
 
-  // max_bytes is how much the file can ever hold; the first call decides.
-  void create(std::span<PageId> pages, int64_t max_bytes);
+  // max_bytes tells how much the file can ever hold; asked by the first call.
+  void create(std::span<PageId> pages, const std::function<int64_t()>& max_bytes);
   void destroy(std::span<const PageId> pages) { file_->destroy(pages); }
   void map(std::byte* data, std::span<const PageId> pages);
   void unmap(std::byte* data, int64_t bytes);

@@ -7,7 +7,6 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "device/host_capacity.h"
 
 namespace tidemark {
 
@@ -21,7 +20,7 @@ SimMemory::SimMemory(const std::string& name, int64_t total_bytes, const SimOpti
         pages_.drop_in_child();
       }) {}
 
-int64_t SimMemory::committable_bytes() const { return std::min(free_bytes(), committable_host_bytes()); }
+int64_t SimMemory::committable_bytes() const { return std::min(free_bytes(), room_.committable_bytes()); }
 
 DeviceUse SimMemory::use() const {
   const SimBooks books = ledger_.books();
@@ -54,6 +53,7 @@ void SimMemory::commit_pages(std::byte* data, int64_t bytes) {
   take(bytes);
   try {
     pages_.commit(data, bytes);
+    room_.note_taken(bytes);
   } catch (...) {
     ledger_.give_back(bytes);
     throw;
@@ -66,6 +66,7 @@ void SimMemory::decommit_pages(std::byte* data, int64_t bytes) {
   if (ledger_.dropped()) return;
   access_.remove_pages(data, bytes);
   pages_.decommit(data, bytes);
+  room_.note_given_back(bytes);
   ledger_.give_back(bytes);
 }
 
@@ -77,7 +78,8 @@ void SimMemory::create_physical(std::span<PageId> pages) {
   take(bytes_of(pages));
   size_t created = 0;
   try {
-    pages_.create(pages, capacity_bytes());
+    pages_.create(pages, [this] { return capacity_bytes(); });
+    room_.note_taken(bytes_of(pages));
     created = pages.size();
     if (poison_) pages_.fill(pages, kPoison);
   } catch (...) {
@@ -90,6 +92,7 @@ void SimMemory::create_physical(std::span<PageId> pages) {
 void SimMemory::destroy_physical(std::span<const PageId> pages) {
   if (ledger_.dropped()) return;
   pages_.destroy(pages);
+  room_.note_given_back(bytes_of(pages));
   ledger_.give_back(bytes_of(pages));
 }
 

@@ -11,6 +11,7 @@
 
 #include "device/device_memory.h"
 #include "device/host_pages.h"
+#include "device/host_room.h"
 #include "device/sim/after_fork.h"
 #include "device/sim/sim_access.h"
 #include "device/sim/sim_ledger.h"
@@ -60,6 +61,7 @@ class SimMemory final : public DeviceMemory {
 
   const bool poison_;
   SimLedger ledger_;
+  HostRoom room_;
   HostPages pages_;
   SimAccess access_{HostPages::kGranularityBytes};
   AfterFork after_fork_;  // last: what it drops is there
