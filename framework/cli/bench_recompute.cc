@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "framework/cli/options.h"
 #include "memory/bench/recompute_bench.h"
+#include "memory/bench/transformer_step.h"
 #include "memory/recompute/frontier_svg.h"
 #include "memory/recompute/graph_json.h"
 
@@ -15,6 +16,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files;
   std::vector<std::string> budgets;
+  std::vector<int64_t> transformers;
   std::string svg;
   bool json = false;
   memory::RecomputeBenchOptions bench;
@@ -22,7 +24,10 @@ struct Arguments {
 
 void add_options(CLI::App& app, Arguments& arguments) {
   memory::RecomputeBenchOptions& bench = arguments.bench;
-  app.add_option("graphs", arguments.files, "Graphs: networkx node-link JSON with cost_cpu and cost_ram")->required();
+  app.add_option("graphs", arguments.files, "Graphs: networkx node-link JSON with cost_cpu and cost_ram");
+  app.add_option("--transformer", arguments.transformers, "Generated Transformer steps of about so many nodes")
+      ->check(CLI::Range(1, 1'000'000))
+      ->delimiter(',');
   app.add_option("--budgets", arguments.budgets,
                  "Shares of the peak without recomputation (0.9,80%), multiples of the least conceivable peak (1.05ws) "
                  "or sizes (4GiB)")
@@ -42,6 +47,15 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_flag("--json", arguments.json, "One JSON object instead of a table");
 }
 
+void check_arguments(const Arguments& arguments) {
+  if (arguments.files.empty() && arguments.transformers.empty())
+    throw Error(ErrorCode::config, "name at least one graph, or --transformer N");
+  if (arguments.budgets.empty() && arguments.bench.frontier_points == 0)
+    throw Error(ErrorCode::config, "name at least one budget (--budgets 0.9,0.8), or --frontier N");
+  if (!arguments.svg.empty() && arguments.bench.frontier_points == 0)
+    throw Error(ErrorCode::config, "--svg draws the curve: give --frontier N");
+}
+
 void write_svg(const memory::RecomputeBenchFrontier& frontier, const std::string& path) {
   std::ofstream file(path);
   memory::write_frontier_svg(frontier.graph, frontier.plain_peak_bytes, frontier.points, file);
@@ -57,15 +71,13 @@ int run_bench_recompute(int argc, char** argv) {
   Arguments arguments;
   add_options(app, arguments);
   if (const int code = parse_command_line(app, argc, argv); code >= 0) return code;
-  if (arguments.budgets.empty() && arguments.bench.frontier_points == 0)
-    throw Error(ErrorCode::config, "name at least one budget (--budgets 0.9,0.8), or --frontier N");
-  if (!arguments.svg.empty() && arguments.bench.frontier_points == 0)
-    throw Error(ErrorCode::config, "--svg draws the curve: give --frontier N");
+  check_arguments(arguments);
   for (const std::string& budget : arguments.budgets) arguments.bench.budgets.push_back({budget});
 
   memory::RecomputeBenchReport report;
   report.options = arguments.bench;
   for (const std::string& file : arguments.files) memory::bench_step_trace(memory::read_graph_json(file), report);
+  for (int64_t steps : arguments.transformers) memory::bench_step_trace(memory::transformer_step(steps), report);
   if (!arguments.svg.empty()) write_svg(report.frontiers.front(), arguments.svg);
   if (arguments.json)
     std::cout << memory::to_json(report) << '\n';

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "memory/bench/transformer_step.h"
 #include "memory/recompute/random_step_trace.h"
 
 namespace tidemark::memory {
@@ -41,6 +42,23 @@ TEST(BudgetText, ReadsSharesMultiplesAndSizes) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::config);
     }
+  }
+}
+
+TEST(RecomputeBench, LongTransformerStepsGetPlansNearTheirBound) {
+  const StepTrace trace = transformer_step(2'500);
+  EXPECT_NO_THROW(validate(trace));
+  EXPECT_NEAR(static_cast<double>(trace.steps.size()), 2'500, 100);
+  RecomputeBenchReport report;
+  report.options.budgets = {{"0.5"}, {"0.3"}};
+  report.options.check = false;
+  bench_step_trace(trace, report);
+  for (const RecomputeBenchRow& row : report.rows) {
+    EXPECT_TRUE(row.reached);
+    EXPECT_GT(row.overhead_lower_bound, 0);
+    EXPECT_LT(row.overhead, 1.2 * row.overhead_lower_bound);
+    EXPECT_LE(row.arena_overhead, row.overhead + 0.002);
+    EXPECT_LT(row.arena_cpu_seconds, 1);  // generous: some sixty milliseconds are the aim
   }
 }
 
