@@ -4,12 +4,31 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 
 namespace tidemark::memory {
+namespace {
+
+// More places than this are one bug, not many.
+constexpr size_t kLoggedLeaks = 20;
+
+void log_leaks(const std::string& device, const std::vector<LeakedBlocks>& leaks) {
+  for (size_t i = 0; i < std::min(leaks.size(), kLoggedLeaks); ++i) {
+    log(LogLevel::error, "memory_leaked",
+        {{"device", device},
+         {"category", to_string(leaks[i].category)},
+         {"blocks", leaks[i].blocks},
+         {"bytes", leaks[i].bytes},
+         {"stack", fmt::format("{}", fmt::join(leaks[i].stack, " < "))}});
+  }
+  if (leaks.size() > kLoggedLeaks) log(LogLevel::error, "memory_leaked_elsewhere", {{"places", leaks.size()}});
+}
+
+}  // namespace
 
 CachingAllocator::CachingAllocator(PagePool& pool, AllocatorOptions options)
     : pool_(pool),
@@ -17,6 +36,9 @@ CachingAllocator::CachingAllocator(PagePool& pool, AllocatorOptions options)
       options_(std::move(options)),
       page_bytes_(pool.page_bytes()),
       large_bytes_(options_.large_bytes > 0 ? std::min(options_.large_bytes, page_bytes_) : page_bytes_ / 2),
+      history_(options_.history.capture_stacks || options_.history.kept_events > 0
+                   ? std::make_unique<AllocationHistory>(options_.history)
+                   : nullptr),
       spans_(device_) {
   reclaimer_ = device_.add_reclaimer([this](int64_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -31,9 +53,8 @@ CachingAllocator::~CachingAllocator() {
     Lock lock(mutex_);
     wait_for_all(lock);
     lock.unlock();
+    log_leaks(device_.name(), leaks());
     for (const LiveBlock& block : live_blocks()) {
-      log(LogLevel::error, "memory_leaked",
-          {{"device", device_.name()}, {"category", to_string(block.category)}, {"bytes", block.bytes}});
       other_uses_.erase(block.data);
       deallocate(block.data);
     }
@@ -53,6 +74,18 @@ CachingAllocator::Want CachingAllocator::want_of(const AllocationRequest& reques
 }
 
 std::byte* CachingAllocator::allocate(const AllocationRequest& request) {
+  if (!history_) return allocate_block(request);
+  try {
+    std::byte* data = allocate_block(request);
+    history_->note_allocated(data, request);
+    return data;
+  } catch (const Error&) {
+    history_->note_refused(request);
+    throw;
+  }
+}
+
+std::byte* CachingAllocator::allocate_block(const AllocationRequest& request) {
   Lock lock(mutex_);
   const Want want = want_of(request);
   books_.note_call();
@@ -97,6 +130,7 @@ LiveBlock CachingAllocator::block_at(std::byte* address) const {
 }
 
 void CachingAllocator::deallocate(std::byte* address) {
+  if (history_) history_->note_freed(address);
   const std::lock_guard lock(mutex_);
   const LiveBlock block = block_at(address);
   TM_CHECK(draining_.empty() || !draining_.contains(address), "a block is given back twice");
@@ -150,6 +184,31 @@ int64_t CachingAllocator::trim(int64_t cached_bytes) {
   const std::lock_guard lock(mutex_);
   poll();
   return release_pages(shared_pages() - cached_bytes / page_bytes_) * page_bytes_;
+}
+
+MemorySnapshot CachingAllocator::snapshot() const {
+  MemorySnapshot snapshot;
+  if (history_) snapshot = history_->snapshot();
+  snapshot.stats = stats();
+  if (history_) return snapshot;
+  for (const LiveBlock& block : live_blocks()) {
+    snapshot.blocks.push_back({reinterpret_cast<uint64_t>(block.data), block.bytes, block.category});
+  }
+  return snapshot;
+}
+
+std::vector<LeakedBlocks> CachingAllocator::leaks() const {
+  if (history_) return history_->live_by_stack();
+  std::map<Category, LeakedBlocks> by_category;
+  for (const LiveBlock& block : live_blocks()) {
+    LeakedBlocks& group = by_category[block.category];
+    group.category = block.category;
+    ++group.blocks;
+    group.bytes += block.bytes;
+  }
+  std::vector<LeakedBlocks> leaks;
+  for (auto& [category, group] : by_category) leaks.push_back(std::move(group));
+  return leaks;
 }
 
 std::vector<LiveBlock> CachingAllocator::live_blocks() const {

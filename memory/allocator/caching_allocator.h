@@ -25,6 +25,7 @@
 #include "memory/allocator/allocation_books.h"
 #include "memory/allocator/allocator.h"
 #include "memory/allocator/allocator_report.h"
+#include "memory/allocator/history/allocation_history.h"
 #include "memory/allocator/page_spans.h"
 #include "memory/allocator/small_heap.h"
 #include "memory/allocator/stream_fences.h"
@@ -38,13 +39,17 @@ struct AllocatorOptions {
   // Asked, without a lock, before a request is refused for want of so many bytes; true if it gave memory back. It may
   // call deallocate() and trim(). The request is tried again as long as it says true.
   std::function<bool(int64_t missing_bytes)> on_out_of_memory;
+  // For debugging: where every block was taken (snapshot(), and the list of leaks at the end), and the last events.
+  // Costs microseconds a call.
+  HistoryOptions history;
 };
 
 class CachingAllocator final : public Allocator {
  public:
   // The pool and its device must outlive it; so must streams that it was given, unless forget() comes first.
   explicit CachingAllocator(PagePool& pool, AllocatorOptions options = {});
-  // Waits for streams. Blocks that are still live are logged and taken back.
+  // Waits for streams. Blocks that are still live are logged, by category and the place where they were taken, and
+  // taken back.
   ~CachingAllocator() override;
 
   std::byte* allocate(const AllocationRequest& request) override;
@@ -58,6 +63,8 @@ class CachingAllocator final : public Allocator {
   void forget(Stream& stream);
 
   std::vector<LiveBlock> live_blocks() const;
+  // Figures and live blocks; events and stacks as options.history says.
+  MemorySnapshot snapshot() const;
   // The first broken rule of the books in words, empty if none is. Slow; for tests.
   std::string find_fault() const;
   const DeviceMemory& device() const { return device_; }
@@ -75,6 +82,9 @@ class CachingAllocator final : public Allocator {
   SmallHeap& heap_of(StreamIndex stream);
   size_t heap_holding(const std::byte* address) const;
   LiveBlock block_at(std::byte* address) const;
+
+  std::byte* allocate_block(const AllocationRequest& request);
+  std::vector<LeakedBlocks> leaks() const;
 
   std::byte* take(const Want& want);
   std::byte* take_growing(Lock& lock, const Want& want);
@@ -103,6 +113,7 @@ class CachingAllocator final : public Allocator {
   const int64_t page_bytes_;
   const int64_t large_bytes_;
   int64_t reclaimer_ = 0;
+  const std::unique_ptr<AllocationHistory> history_;  // nullptr: none is kept
 
   mutable std::mutex mutex_;
   AllocationBooks books_;

@@ -157,6 +157,7 @@ int64_t CachingAllocator::release_pages(int64_t count) {
   std::vector<PageId> pages;
   harvest(std::min(count, shared_pages()), pages);
   device_.destroy_pages(pages);
+  if (history_ && !pages.empty()) history_->note_trimmed(static_cast<int64_t>(pages.size()) * page_bytes_);
   return static_cast<int64_t>(pages.size());
 }
 
