@@ -83,7 +83,7 @@ int64_t soak_training(const config::LoadedConfig& config, RunDevice& device, Rec
   train::TrainingRun run(planned, *device.memory, memory.growth, memory.debug);
   run.trainer().initialise(planned.initializers);
   run.run({.eval_every = config.config.train.eval_every, .stop = &stop_requested(), .at_step_boundary = [&] {
-             record.take(train::read_books(run));
+             record.take(train::read_books_between_steps(run));
            }});
   return budget.limit_bytes();
 }

@@ -18,15 +18,26 @@ memory::MemoryBooks allocator_books(const TrainingRun& run) {
   return books;
 }
 
-}  // namespace
-
-memory::MemoryBooks read_books(const TrainingRun& run, int64_t arena_bytes) {
-  memory::MemoryBooks books = memory::books_of_pages(live_in_arena(run.executor()), arena_bytes);
+memory::MemoryBooks books_of_run(const TrainingRun& run, const CategoryBytes& live, int64_t arena_bytes) {
+  memory::MemoryBooks books = memory::books_of_pages(live, arena_bytes);
   const compile::Program& program = run.executor().program();
   books.largest_free_block_bytes =
       std::min(run.arena().capacity_bytes(), program.arena_bytes) - program.run_segment_bytes;
   if (run.allocator() != nullptr) books += allocator_books(run);
   return books;
+}
+
+}  // namespace
+
+memory::MemoryBooks read_books(const TrainingRun& run, int64_t arena_bytes) {
+  return books_of_run(run, live_in_arena(run.executor()), arena_bytes);
+}
+
+memory::MemoryBooks read_books_between_steps(const TrainingRun& run) {
+  CategoryBytes live{};
+  for (const compile::Tensor& tensor : run.executor().program().persistent)
+    live[static_cast<size_t>(tensor.category)] += tensor.bytes();
+  return books_of_run(run, live, run.arena().committed_bytes());
 }
 
 }  // namespace tidemark::train

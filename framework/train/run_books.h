@@ -6,11 +6,11 @@
 
 namespace tidemark::train {
 
-// The arena with its live bytes by category where the executor stands, and the allocator of packed data. `arena_bytes`:
-// pages of the arena; they change on the training thread, the rest can be read from any thread.
+// From any thread: the arena with its live bytes by category where the executor stands, and the allocator of packed
+// data. `arena_bytes`: pages of the arena, which change on the training thread.
 memory::MemoryBooks read_books(const TrainingRun& run, int64_t arena_bytes);
 
-// The same on the training thread.
-inline memory::MemoryBooks read_books(const TrainingRun& run) { return read_books(run, run.arena().committed_bytes()); }
+// On the training thread, between two steps: of the arena, what lives through the whole run.
+memory::MemoryBooks read_books_between_steps(const TrainingRun& run);
 
 }  // namespace tidemark::train

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 
+#include "framework/train/run_books.h"
 #include "tests/integration/program.h"
 #include "tests/integration/resident.h"
 #include "tests/integration/tiny_data.h"
@@ -139,7 +140,11 @@ TEST(Case16, FiftySavesLeaveTheFloorUnchanged) {
   tiny.start();
   const int64_t committed = tiny.device().committed_bytes(), calls = tiny.device().alloc_calls();
   int64_t after_first = 0, saves = 0;
+  std::vector<memory::GrowthSample> floors;
   const train::RunReport report = tiny.train({.at_step_boundary = [&] {
+    floors.push_back(growth_sample(read_figures(tiny.device(), read_books_between_steps(tiny.run()))));
+    EXPECT_EQ(floors.back().allocated, floors.front().allocated);
+    EXPECT_EQ(floors.back().unattributed_bytes, 0);
     if (++saves == 1) after_first = resident_bytes();
     EXPECT_EQ(tiny.device().committed_bytes(), committed);
   }});
@@ -147,6 +152,8 @@ TEST(Case16, FiftySavesLeaveTheFloorUnchanged) {
   EXPECT_EQ(tiny.device().alloc_calls(), calls);
   EXPECT_EQ(report.measured_peak_bytes, tiny.planned().planned_peak_bytes);
   EXPECT_LT(resident_bytes() - after_first, kMebibyte);
+  const memory::GrowthVerdict verdict = memory::judge_growth(floors);
+  EXPECT_FALSE(verdict.growing) << describe(verdict);
   EXPECT_EQ(checkpoint::list_checkpoints(folder + "/run").size(), 2u);
 }
 
