@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "device/sim/sim_test_name.h"
 #include "tests/integration/program.h"
+#include "tests/integration/scrape.h"
 #include "tests/integration/tiny_data.h"
 #include "tests/integration/tiny_run.h"
 
@@ -56,6 +57,31 @@ TEST(Case15, NeighboursMemoryIsForeignAndOnlyThere) {
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.out, "") << "nothing without --json";
   expect_all_figures_add_up(tiny.device(), 0);
+}
+
+TEST(Case15, MetricsShowTheNeighbourAsForeignAndNothingElseMoves) {
+  const std::string folder = test_folder(), device = new_device();
+  const int port = free_port();
+  Program run(inside(folder, "run"),
+              {"train", "--json", "-c", write_tiny_config(folder, "mlp"), "--set", "device=" + device + "?size=64MiB",
+               "--set", "train.steps=100000", "--set", "train.log_every=1", "--set",
+               "metrics.listen=127.0.0.1:" + std::to_string(port)});
+  ASSERT_TRUE(run.wait_for("step 5/"));
+  auto before = scrape(port);
+  EXPECT_EQ(before["tidemark_device_memory_foreign_bytes"], 0);
+  Program neighbour(inside(folder, "hold"), {"hold", "--device", device, "--bytes", "16MiB"});
+  ASSERT_TRUE(neighbour.wait_for("holding 16.0 MiB"));
+  auto beside = scrape(port);
+  EXPECT_EQ(beside["tidemark_device_memory_foreign_bytes"], 16 * kMiB);
+  EXPECT_EQ(beside["tidemark_device_memory_free_bytes"], before["tidemark_device_memory_free_bytes"] - 16 * kMiB);
+  EXPECT_EQ(beside["tidemark_device_memory_total_bytes"], 64 * kMiB);
+  for (const char* same : {"memory_reserved_bytes", "memory_cached_bytes", "memory_slack_bytes",
+                           "memory_step_floor_bytes", "memory_allocated_peak_bytes"}) {
+    EXPECT_EQ(beside[std::string("tidemark_") + same], before[std::string("tidemark_") + same]) << same;
+  }
+  for (auto* scraped : {&before, &beside}) EXPECT_EQ((*scraped)["tidemark_device_memory_unattributed_bytes"], 0);
+  run.send(SIGINT);
+  EXPECT_EQ(run.wait().exit_code, 0);
 }
 
 TEST(Case15, RunThatDoesNotFitBesideANeighbourIsRefusedWithBothNumbers) {

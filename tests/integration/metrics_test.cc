@@ -4,14 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <map>
-#include <sstream>
-#include <thread>
 
-#include "monitoring/testing/http_get.h"
 #include "tests/integration/program.h"
+#include "tests/integration/scrape.h"
 #include "tests/integration/tiny_data.h"
 
 namespace tidemark::tests {
@@ -25,6 +22,7 @@ constexpr const char* kNames[] = {"memory_allocated_bytes",
                                   "memory_allocated_peak_bytes",
                                   "memory_reserved_peak_bytes",
                                   "memory_budget_bytes",
+                                  "memory_watermark_bytes",
                                   "memory_step_floor_bytes",
                                   "largest_free_block_bytes",
                                   "device_memory_total_bytes",
@@ -43,6 +41,7 @@ constexpr const char* kNames[] = {"memory_allocated_bytes",
                                   "device_alloc_calls_total",
                                   "alloc_retries_total",
                                   "ooms_total",
+                                  "memory_watermark_crossings_total",
                                   "replans_total",
                                   "recomputed_ops_total",
                                   "recompute_seconds_total",
@@ -56,47 +55,9 @@ constexpr const char* kNames[] = {"memory_allocated_bytes",
                                   "build_info",
                                   "run_info"};
 
-// A port that nobody had a moment ago.
-int free_port() {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  EXPECT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  EXPECT_EQ(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  ::close(descriptor);
-  return ntohs(address.sin_port);
-}
-
-// Series without their braces, values of equal names added up.
-std::map<std::string, double> totals(const std::string& body) {
-  std::map<std::string, double> sums;
-  std::istringstream lines(body);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    sums[line.substr(0, line.find_first_of("{ "))] += std::stod(line.substr(line.rfind(' ') + 1));
-  }
-  return sums;
-}
-
 class Metrics : public ::testing::Test {
  protected:
-  std::map<std::string, double> scrape() {
-    for (int attempt = 0; attempt < 2000; ++attempt) {
-      const monitoring::HttpReply reply = monitoring::http_get("127.0.0.1", port_, "/metrics");
-      if (reply.status == 200) {
-        text_ = reply.body;
-        return totals(reply.body);
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    ADD_FAILURE() << "no answer on port " << port_;
-    return {};
-  }
-
-  int port_ = free_port();
-  std::string text_;
+  const int port_ = free_port();
 };
 
 TEST_F(Metrics, AreServedWhileTheRunGoesOn) {
@@ -107,7 +68,7 @@ TEST_F(Metrics, AreServedWhileTheRunGoesOn) {
   Program program(folder, {"train", "--json", "-c", config, "--set", "train.steps=100000", "--set", "train.log_every=1",
                            "--set", "metrics.listen=127.0.0.1:" + std::to_string(port_)});
   ASSERT_TRUE(program.wait_for("step 5/"));
-  auto first = scrape();
+  auto first = scrape(port_);
   const double state = plan["categories"]["weights"].get<double>() + plan["categories"]["optimizer"].get<double>();
   EXPECT_EQ(first["tidemark_memory_reserved_bytes"], planned);
   EXPECT_EQ(first["tidemark_memory_reserved_peak_bytes"], planned);
@@ -121,7 +82,7 @@ TEST_F(Metrics, AreServedWhileTheRunGoesOn) {
   for (const char* name : kNames) EXPECT_TRUE(first.contains(std::string("tidemark_") + name)) << name;
 
   ASSERT_TRUE(program.wait_for("step 20/"));
-  auto second = scrape();
+  auto second = scrape(port_);
   EXPECT_GT(second["tidemark_steps_total"], first["tidemark_steps_total"]);
   EXPECT_GT(second["tidemark_samples_total"], first["tidemark_samples_total"]);
   EXPECT_EQ(second["tidemark_device_alloc_calls_total"], first["tidemark_device_alloc_calls_total"]);
