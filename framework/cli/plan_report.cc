@@ -91,6 +91,7 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
           {"planned_peak_bytes", run.planned_peak_bytes},
           {"arena_bytes", program.arena_bytes},
           {"lower_bound_bytes", program.lower_bound_bytes},
+          {"block_bytes", run.block_bytes},
           {"categories", categories_json(program.peak_categories)},
           {"parameters", parameter_count(program)},
           {"global_batch", run.batch.global_batch},
@@ -132,6 +133,10 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
                      run.batch.accumulation_steps(), run.batch.micro_batch, run.total_steps);
   out << fmt::format("planned peak   {} in '{}'{}\n", exact(run.planned_peak_bytes),
                      program.bodies[program.peak_body].name, label(run));
+  if (run.batch.packed())
+    out << fmt::format(
+        "bound          of all shapes that the lengths of the data allow: {} for the arena, {} for bodies\n",
+        exact(run.planned_peak_bytes - run.block_bytes), exact(run.block_bytes));
   out << fmt::format("arena          {}, lower bound {}{}\n", exact(program.arena_bytes),
                      exact(program.lower_bound_bytes), label(run));
   for (const compile::Body& body : program.bodies)

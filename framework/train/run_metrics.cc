@@ -17,6 +17,9 @@ const std::vector<double> kPlanBuckets{0.001, 0.01, 0.1, 1, 10};
 
 constexpr auto kForeignAge = std::chrono::seconds(1);
 
+enum ReplanReason : size_t { kPressure, kRelief, kNewShape };
+const std::vector<std::string_view> kReplanReasons{"pressure", "relief", "new_shape"};
+
 // What others count, brought up to date.
 void raise_to(Counter& counter, int64_t total) {
   const double behind = static_cast<double>(total) - counter.value();
@@ -27,7 +30,6 @@ void raise_to(Counter& counter, int64_t total) {
 void declare_unused(Counters& c) {
   c.gauge("tidemark_device_memory_context_bytes", "Taken by the driver's context, modules and libraries.");
   c.gauges("tidemark_comm_memory_bytes", "Communication buffers.", "kind", {"bucket", "staging"});
-  c.counters("tidemark_replans_total", "Plans made again while running.", "reason", {"pressure", "relief", "shape"});
   c.counter("tidemark_recomputed_ops_total", "Instructions run again to save memory.");
   c.counter("tidemark_recompute_seconds_total", "Time spent in them.");
   c.counters("tidemark_batch_changes_total", "Changes of the micro-batch.", "direction", {"up", "down"});
@@ -67,6 +69,7 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
       samples_(c.counter("tidemark_samples_total", "Samples trained on.")),
       tokens_(c.counter("tidemark_tokens_total", "Tokens trained on; 0 for data without tokens.")),
       steps_(c.counter("tidemark_steps_total", "Optimizer steps.")),
+      replans_(c.counters("tidemark_replans_total", "Plans made while running.", "reason", kReplanReasons)),
       step_seconds_(c.histogram("tidemark_step_duration_seconds", "Wall time of a step.", kStepBuckets)) {
   declare_unused(c);
   const compile::Program& program = *run.program;
@@ -77,7 +80,7 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
       .set(static_cast<double>(run.planned_peak_bytes));
   c.gauge("tidemark_arena_lower_bound_bytes", "No layout of this schedule needs less.")
       .set(static_cast<double>(program.lower_bound_bytes));
-  c.gauge("tidemark_arena_capacity_bytes", "Bytes of the arena.").set(static_cast<double>(program.arena_bytes));
+  c.gauge("tidemark_arena_capacity_bytes", "Bytes of the arena.").set(static_cast<double>(run.arena_bytes));
   c.gauge("tidemark_batch_samples", "Samples of a global batch.").set(static_cast<double>(run.batch.global_batch));
   c.gauge("tidemark_accumulation_steps", "Micro-batches of a step.")
       .set(static_cast<double>(run.batch.accumulation_steps()));
@@ -86,7 +89,7 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
   c.info("tidemark_run_info", "The run.", {{"model", program.name}, {"plan", run.plan_digest.substr(0, 16)}});
   allocated_peak_.set(static_cast<double>(memory::sum(program.peak_categories)));
   step_floor_.set(static_cast<double>(program.run_segment_bytes));
-  largest_free_.set(static_cast<double>(program.arena_bytes - program.run_segment_bytes));
+  largest_free_.set(static_cast<double>(run.arena_bytes - program.run_segment_bytes));
 }
 
 void RunMetrics::count_step(double seconds, int64_t samples, int64_t targets, double loss, double learning_rate) {
@@ -128,6 +131,7 @@ void RunMetrics::refresh(const TrainingRun& run) {
   const int64_t ranges_bytes = device_.committed_bytes() - device_.created_bytes();
   const int64_t arena_bytes = std::min(run.arena().capacity_bytes(), ranges_bytes);
   show(read_figures(device_, read_books(run, arena_bytes), use));
+  if (run.dynamic() != nullptr) raise_to(replans_[kNewShape], run.dynamic()->counts().plans);
 }
 
 void RunMetrics::show(const memory::MemoryFigures& figures) {

@@ -39,6 +39,7 @@ class RunMetrics {
   Gauge &device_total_, &device_free_, &foreign_, &unattributed_;
   Gauge &loss_, &learning_rate_;
   Counter &alloc_calls_, &alloc_retries_, &ooms_, &watermark_crossings_, &samples_, &tokens_, &steps_;
+  SeriesSet<Counter> replans_;  // by kReplanReasons
   Histogram& step_seconds_;
   int64_t foreign_bytes_ = 0;  // read at most once a second
   std::chrono::steady_clock::time_point foreign_read_{};

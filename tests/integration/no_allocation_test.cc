@@ -99,6 +99,28 @@ TEST_P(NoAllocation, AStepAfterTheFirst) {
     std::cout << GetParam().name << ": " << kernel << " allocated " << calls << " times in 6 steps\n";
 }
 
+// Lines of one length: two shapes, planned after their second step.
+TEST(PackedNoAllocation, AStepWhoseBodiesArePlanned) {
+  const std::string folder = test_folder();
+  const std::string config = write_tiny_config(folder, "lstm");
+  std::string text;
+  for (int i = 0; i < 80; ++i) text += "nine or " + std::string(1, static_cast<char>('a' + i % 26)) + "\n";
+  write_file(folder + "/lines.txt", text);
+  TinyRun tiny(config, {"train.steps=30", "train.eval_every=100"});
+  tiny.start();
+  std::unique_ptr<AllocationCounter> counter;
+  int64_t ours = -1;
+  tiny.train({.at_step_boundary = [&] {
+    if (tiny.trainer().steps_done() == 10) counter = std::make_unique<AllocationCounter>();
+    if (tiny.trainer().steps_done() == 25) {
+      ours = counted_allocations().from_program;
+      counter.reset();
+    }
+  }});
+  EXPECT_EQ(tiny.run().dynamic()->counts().plans, 2);
+  EXPECT_EQ(ours, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Runs, NoAllocation,
                          ::testing::Values(NoAllocationCase{"mlp", "mlp", {}},  //
                                            NoAllocationCase{"mlp_accumulated", "mlp", {"memory.micro_batch=8"}},
