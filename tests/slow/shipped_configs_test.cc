@@ -44,5 +44,13 @@ TEST(ShippedConfigs, GptFallsBelow1Point8NatsAByteWithin15Minutes) {
   EXPECT_LE(trained.report["measured_peak_bytes"], trained.report["budget_bytes"]);
 }
 
+TEST(ShippedConfigs, LstmFallsBelow1Point82NatsAByteWithinEightMinutes) {
+  const Trained trained = train("lstm_lines.yaml");
+  EXPECT_LT(trained.report["eval"]["loss"], 1.82);
+  EXPECT_LT(trained.took, minutes(8));
+  EXPECT_LE(trained.report["measured_peak_bytes"], trained.report["planned_peak_bytes"]);
+  EXPECT_LE(trained.report["measured_peak_bytes"], trained.report["budget_bytes"]);
+}
+
 }  // namespace
 }  // namespace tidemark::tests
