@@ -1,0 +1,125 @@
+// What `tidemark plan` says of budgets and costs: figures that hold when they are used, and labels on what is a guess.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/integration/program.h"
+#include "tests/integration/tiny_data.h"
+
+namespace tidemark::tests {
+namespace {
+
+constexpr int64_t kPage = 2 << 20;
+
+class Plan : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = test_folder();
+    config_ = write_tiny_config(folder_, "gpt");
+  }
+
+  Finished plan(std::vector<std::string> more) const {
+    std::vector<std::string> all = {"plan",
+                                    "-c",
+                                    config_,
+                                    "--set",
+                                    "memory.recompute=auto",
+                                    "--set",
+                                    "memory.cost_file=" + folder_ + "/costs.json"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program(folder_, all);
+  }
+
+  std::string folder_, config_;
+};
+
+TEST_F(Plan, TheLeastBudgetThatARefusalNamesWorksAndOnePageLessDoesNot) {
+  const Finished refused = plan({"--json", "--budget", std::to_string(kPage)});
+  ASSERT_EQ(refused.exit_code, 3) << refused.err;
+  const int64_t least = refused.json()["least_budget_bytes"];
+  EXPECT_EQ(least % kPage, 0);
+  EXPECT_NE(refused.err.find("the least budget that works is " + std::to_string(least) + " bytes"), std::string::npos)
+      << refused.err;
+  const Finished works = plan({"--json", "--budget", std::to_string(least)});
+  ASSERT_EQ(works.exit_code, 0) << works.err;
+  EXPECT_EQ(works.json()["planned_peak_bytes"], least);
+  const Finished less = plan({"--json", "--budget", std::to_string(least - kPage)});
+  EXPECT_EQ(less.exit_code, 3);
+  EXPECT_EQ(less.json()["least_budget_bytes"], least);
+
+  const Finished curve = plan({"--json", "--frontier", "--points", "4"});
+  ASSERT_EQ(curve.exit_code, 0) << curve.err;
+  const nlohmann::json points = curve.json()["frontier"];
+  ASSERT_GE(points.size(), 2U);
+  EXPECT_EQ(points[0]["budget_bytes"], least);
+  EXPECT_EQ(points[0]["least"], true);
+  for (size_t i = 1; i < points.size(); ++i) {
+    EXPECT_EQ(points[i]["reached"], true);
+    EXPECT_EQ(points[i]["least"], false);
+    EXPECT_LE(points[i]["overhead"], points[i - 1]["overhead"]) << "a bigger budget never costs more";
+  }
+  EXPECT_EQ(points[points.size() - 1]["overhead"], 0.0);
+}
+
+TEST_F(Plan, PointsWithoutFrontierIsAnError) {
+  const Finished finished = plan({"--points", "4"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_NE(finished.err.find("--frontier"), std::string::npos) << finished.err;
+}
+
+TEST_F(Plan, PredictsTheStepFromCostsThatItMeasuresOnce) {
+  const Finished first = plan({"--json"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const nlohmann::json json = first.json();
+  EXPECT_GT(json["predicted_step_seconds"], 0.0);
+  EXPECT_EQ(json["costs"], "measured");
+  EXPECT_GT(json["costs_measured_now"], 0);
+  EXPECT_EQ(json["cost_file"], folder_ + "/costs.json");
+  EXPECT_EQ(json["estimated"], nlohmann::json::array());
+  const nlohmann::json again = plan({"--json"}).json();
+  EXPECT_EQ(again["costs_measured_now"], 0);
+  EXPECT_EQ(again["predicted_step_seconds"], json["predicted_step_seconds"]);
+  const Finished text = plan({});
+  EXPECT_NE(text.out.find("measured, 0 of them now, kept in " + folder_ + "/costs.json"), std::string::npos)
+      << text.out;
+}
+
+TEST_F(Plan, EstimatesAreLabelledAndMeasureNothing) {
+  const Finished finished = plan({"--json", "--estimate"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const nlohmann::json json = finished.json();
+  EXPECT_EQ(json["costs"], "estimated");
+  EXPECT_EQ(json["costs_measured_now"], 0);
+  EXPECT_GT(json["predicted_step_seconds"], 0.0);
+  for (const char* figure : {"planned_peak_bytes", "recompute_overhead", "predicted_step_seconds"})
+    EXPECT_EQ(std::ranges::count(json["estimated"], figure), 1) << figure;
+  const std::string text = plan({"--estimate"}).out;
+  size_t labelled = 0;
+  for (const char* line : {"planned peak", "arena", "step  ", "live at the peak", "bodies"}) {
+    const size_t at = text.find(line);
+    ASSERT_NE(at, std::string::npos) << text;
+    labelled += text.substr(at, text.find('\n', at) - at).find("estimated") != std::string::npos;
+  }
+  EXPECT_EQ(labelled, 5U) << text;
+}
+
+TEST_F(Plan, ADeviceThatIsNotThereIsRefusedWithoutEstimate) {
+  const std::vector<std::string> absent = {"--set", "device=cuda:7"};
+  Finished finished = plan(absent);
+  EXPECT_NE(finished.exit_code, 0);
+  EXPECT_NE(finished.err.find("--estimate"), std::string::npos) << finished.err;
+
+  finished = plan({"--set", "device=cuda:7", "--estimate"});
+  EXPECT_EQ(finished.exit_code, 2) << "the memory of a device that is not there is not known";
+  EXPECT_NE(finished.err.find("--budget"), std::string::npos) << finished.err;
+
+  finished = plan({"--set", "device=cuda:7", "--estimate", "--budget", "80GiB", "--json"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.json()["device"], "cuda:7 (not there)");
+  EXPECT_EQ(finished.json()["budget_bytes"], int64_t{80} << 30);
+  EXPECT_EQ(finished.json()["costs"], "estimated");
+}
+
+}  // namespace
+}  // namespace tidemark::tests
