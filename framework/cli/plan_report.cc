@@ -89,7 +89,7 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
           {"device", device},
           {"budget_bytes", run.budget_bytes},
           {"planned_peak_bytes", run.planned_peak_bytes},
-          {"arena_bytes", program.arena_bytes},
+          {"arena_bytes", run.arena_bytes},
           {"lower_bound_bytes", program.lower_bound_bytes},
           {"block_bytes", run.block_bytes},
           {"categories", categories_json(program.peak_categories)},
@@ -133,12 +133,13 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
                      run.batch.accumulation_steps(), run.batch.micro_batch, run.total_steps);
   out << fmt::format("planned peak   {} in '{}'{}\n", exact(run.planned_peak_bytes),
                      program.bodies[program.peak_body].name, label(run));
-  if (run.batch.packed())
-    out << fmt::format(
-        "bound          of all shapes that the lengths of the data allow: {} for the arena, {} for bodies\n",
-        exact(run.planned_peak_bytes - run.block_bytes), exact(run.block_bytes));
-  out << fmt::format("arena          {}, lower bound {}{}\n", exact(program.arena_bytes),
-                     exact(program.lower_bound_bytes), label(run));
+  if (run.batch.packed()) {
+    out << fmt::format("bound          all shapes that the data's lengths allow: arena {}, bodies {}{}\n",
+                       exact(run.planned_peak_bytes - run.block_bytes), exact(run.block_bytes), label(run));
+  } else {
+    out << fmt::format("arena          {}, lower bound {}{}\n", exact(program.arena_bytes),
+                       exact(program.lower_bound_bytes), label(run));
+  }
   for (const compile::Body& body : program.bodies)
     if (const compile::Recomputation& r = body.recomputation; r.further_runs > 0)
       out << fmt::format(
