@@ -173,5 +173,32 @@ TEST(SimProcesses, TogetherTheyNeverTakeMoreThanTheDeviceHas) {
   ::munmap(shared, sizeof(Witness));
 }
 
+// Killed wherever it is: in the kernel, with the books locked, between the two.
+TEST(SimProcesses, KillAtAnyMomentLeavesRightBooks) {
+  constexpr int64_t kTotal = 16 * kMiB;
+  const std::string name = sim_test_name("moment");
+  SimMemory memory(name, kTotal, {.poison = false});
+  VirtualRange range = memory.reserve(kTotal);
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 30; ++round) {
+    ChildProcess child([&](const auto& tell) {
+      SimMemory theirs(name, kTotal, {.poison = false});
+      tell();
+      std::vector<PageId> pages(1);
+      while (true) {
+        theirs.create_pages(pages);
+        theirs.destroy_pages(pages);
+      }
+    });
+    ASSERT_TRUE(child.wait_for_tell());
+    ::usleep(static_cast<useconds_t>(random() % 3000));
+    child.kill();
+    EXPECT_LE(wait_ms([&] { return memory.foreign_bytes() == 0; }), 100) << "round " << round;
+    range.commit(0, kTotal);
+    EXPECT_EQ(memory.free_bytes(), 0);
+    range.decommit(0, kTotal);
+  }
+}
+
 }  // namespace
 }  // namespace tidemark

@@ -46,6 +46,7 @@ class SimEvent final : public Event {
 class SimStream final : public Stream {
  public:
   explicit SimStream(SimQueues& queues) : queues_(queues), queue_(*queues.add_queue()) {}
+  ~SimStream() override { queues_.end_queue(queue_); }
 
   std::unique_ptr<Event> make_event() override { return std::make_unique<SimEvent>(queues_); }
 
@@ -107,7 +108,16 @@ std::unique_ptr<Stream> SimQueues::make_stream() { return std::make_unique<SimSt
 
 SimQueues::Queue* SimQueues::add_queue() {
   const std::lock_guard lock(mutex_);
-  return &queues_.emplace_back();
+  const auto idle = std::find_if(ended_.begin(), ended_.end(), [](const Queue* queue) { return queue->empty(); });
+  if (idle == ended_.end()) return &queues_.emplace_back();
+  Queue* const queue = *idle;
+  ended_.erase(idle);
+  return queue;
+}
+
+void SimQueues::end_queue(Queue& queue) {
+  const std::lock_guard lock(mutex_);
+  ended_.push_back(&queue);
 }
 
 int64_t SimQueues::pending() const {

@@ -60,6 +60,7 @@ class SimQueues {
   bool run_next();
   void execute(const Work& work);
   Queue* add_queue();
+  void end_queue(Queue& queue);
   void release_waiters();
 
   const SimAccess* const access_;
@@ -67,7 +68,8 @@ class SimQueues {
   std::condition_variable wake_worker_;
   std::condition_variable wake_waiters_;
   std::mt19937_64 random_;
-  std::deque<Queue> queues_;  // addresses stay
+  std::deque<Queue> queues_;   // addresses stay
+  std::vector<Queue*> ended_;  // of streams that are gone; used again when their work is done
   std::vector<const std::function<bool()>*> waiters_;
   std::string error_;  // of the first work that could not run
   bool ends_ = false;

@@ -104,6 +104,23 @@ TEST(SimStream, OrderIsThatOfTheSeed) {
   EXPECT_GT(orders.size(), 5u);
 }
 
+TEST(SimStream, WorkOfAStreamThatIsGoneIsDoneWhereSomebodyWaitsForIt) {
+  SimQueues queues(4);
+  uint8_t value = 0;
+  std::unique_ptr<Event> event;
+  {
+    const std::unique_ptr<Stream> stream = queues.make_stream();
+    event = stream->make_event();
+    stream->fill(&value, 6, 1);
+    stream->record(*event);
+  }
+  const std::unique_ptr<Stream> next = queues.make_stream();
+  next->synchronize();
+  event->wait();
+  EXPECT_EQ(value, 6);
+  EXPECT_EQ(queues.pending(), 0);
+}
+
 TEST(SimStream, WaitIsForTheRecordThatWasThere) {
   SimQueues queues(2);
   const std::unique_ptr<Stream> one = queues.make_stream(), two = queues.make_stream();
