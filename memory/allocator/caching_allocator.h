@@ -96,6 +96,7 @@ class CachingAllocator final : public Allocator {
   bool take_pages(Lock& lock, int64_t count, std::vector<PageId>& hand);
   bool wait_for_streams(Lock& lock);
   void wait_for_all(Lock& lock);
+  void ask_for_more(Lock& lock, const Want& want, int64_t missing_pages);
   [[noreturn]] void refuse(Lock& lock, const Want& want, int64_t missing_bytes);
 
   void release(std::byte* address) const;

@@ -7,10 +7,26 @@
 #include "memory/allocator/caching_allocator.h"
 
 namespace tidemark::memory {
+namespace {
+
+// Pages that are mapped nowhere, on their way from where they lay to where they are wanted. What is left goes back.
+struct PagesInHand {
+  ~PagesInHand() { give_back(); }
+  void give_back() {
+    pool.give_back(pages);
+    pages.clear();
+  }
+
+  PagePool& pool;
+  std::vector<PageId> pages;
+};
+
+}  // namespace
 
 std::byte* CachingAllocator::take_growing(Lock& lock, const Want& want) {
-  std::vector<PageId> hand;  // pages that are mapped nowhere
-  bool retried = false;
+  PagesInHand in_hand{pool_, {}};
+  std::vector<PageId>& hand = in_hand.pages;
+  bool retried = false, gathered = false;
   for (;;) {
     poll();
     std::byte* data = take(want);
@@ -18,32 +34,37 @@ std::byte* CachingAllocator::take_growing(Lock& lock, const Want& want) {
     try {
       if (!data) missing = place(want, hand, data);
     } catch (const Error&) {
+      if (gathered) books_.note_out_of_memory();
+      if (std::exchange(gathered, true)) throw;
       // No more mappings, most likely. Pages that are mapped nowhere come back in order and make fewer of them.
-      if (!retried) harvest(shared_pages(), hand);
-      pool_.give_back(std::exchange(hand, {}));
-      if (std::exchange(retried, true)) {
-        books_.note_out_of_memory();
-        throw;
-      }
+      harvest(shared_pages(), hand);
+      in_hand.give_back();
       continue;
     }
     if (data) {
       if (retried) books_.note_retry();
       books_.note_reserved(reserved_pages() * page_bytes_);
-      pool_.give_back(hand);
       return data;
     }
     const uint64_t releases = releases_;
     if (take_pages(lock, missing, hand)) continue;
     retried = true;
     if (releases_ != releases || wait_for_streams(lock)) continue;
-    pool_.give_back(std::exchange(hand, {}));
-    lock.unlock();
-    const int64_t missing_bytes = std::max(page_bytes_, missing * page_bytes_ - device_free_bytes());
-    const bool more = options_.on_out_of_memory && options_.on_out_of_memory(missing_bytes);
-    lock.lock();
-    if (!more && releases_ == releases) refuse(lock, want, missing_bytes);
+    // Of two threads that have half of what each wants, the one that comes second sees that the first gave up.
+    if (!hand.empty()) ++releases_;
+    in_hand.give_back();
+    ask_for_more(lock, want, missing);
   }
+}
+
+// Returns if it makes sense to try again, else refuses.
+void CachingAllocator::ask_for_more(Lock& lock, const Want& want, int64_t missing_pages) {
+  const uint64_t releases = releases_;
+  lock.unlock();
+  const int64_t missing_bytes = std::max(page_bytes_, missing_pages * page_bytes_ - device_free_bytes());
+  const bool more = options_.on_out_of_memory && options_.on_out_of_memory(missing_bytes);
+  lock.lock();
+  if (!more && releases_ == releases) refuse(lock, want, missing_bytes);
 }
 
 // Returns how many pages are missing; 0 if `data` has its block.
@@ -110,10 +131,7 @@ bool CachingAllocator::take_pages(Lock& lock, int64_t count, std::vector<PageId>
   try {
     pool_.take(taken);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::out_of_memory) {
-      pool_.give_back(hand);
-      throw;
-    }
+    if (error.code() != ErrorCode::out_of_memory) throw;
     refused = true;
   }
   lock.lock();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <thread>
 
@@ -75,6 +76,39 @@ TEST(CachingScale, ReservedNeverExceedsTheBoundOfLargeBlocks) {
     }
     for (const auto& [data, bytes] : live) allocator.deallocate(data);
   }
+}
+
+// Each thread keeps within its share, and the shares are all of the device: pages that are on their way from one thread
+// to another must not look as if they were gone.
+TEST(CachingScale, ThreadsWithinTheirSharesAreNeverRefused) {
+  constexpr int64_t kThreads = 4, kSharePages = 12;
+  UnbackedDevice device(kThreads * kSharePages * 2 * kMiB);
+  PagePool pool(device);
+  CachingAllocator allocator(pool);
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(static_cast<uint32_t>(t));
+      for (int i = 0; i < 10000; ++i) {
+        std::vector<std::byte*> held;
+        for (int64_t left = kSharePages; left > 0;) {
+          const int64_t pages = 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(left));
+          left -= pages;
+          try {
+            held.push_back(allocator.allocate({pages * 2 * kMiB}));
+          } catch (const Error&) {
+            ++refused;
+          }
+        }
+        for (std::byte* block : held) allocator.deallocate(block);
+        if (random() % 4 == 0) allocator.trim(0);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(allocator.find_fault(), "");
 }
 
 // Free pages are scattered over as many mappings as there may be; unmapped and taken in order, they need only one.
