@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "framework/cli/budget_watch.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/generate_report.h"
 #include "framework/cli/lists.h"
@@ -118,7 +119,14 @@ Generated generate(const GenerateOptions& options, const Source& source, RunDevi
     generated.checkpoint_step = source.checkpoint->manifest().step;
   }
   generated.request = options.request;
-  generated.report = generator.generate(options.request);
+  BudgetWatch watch(make_watermark(config.memory, budget.limit_bytes()), generated.model, *device.memory,
+                    budget.limit_bytes());
+  inference::GenerateRequest watched = options.request;
+  watched.on_token = [&](int64_t sample, int32_t token) {
+    watch.look();
+    if (options.request.on_token) options.request.on_token(sample, token);
+  };
+  generated.report = generator.generate(watched);
   generated.memory = allocator.stats();
   generated.reserved_peak_bytes = device.memory->peak_committed_bytes();
   generated.budget_bytes = budget.limit_bytes();

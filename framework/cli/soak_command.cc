@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
-#include <thread>
 
 #include "base/error.h"
 #include "framework/cli/commands.h"
@@ -10,6 +9,7 @@
 #include "framework/cli/run_device.h"
 #include "framework/cli/soak_report.h"
 #include "framework/cli/stop_request.h"
+#include "framework/cli/text_model.h"
 #include "framework/inference/generator.h"
 #include "framework/train/run_books.h"
 #include "memory/allocator/caching_allocator.h"
@@ -88,13 +88,6 @@ int64_t soak_training(const config::LoadedConfig& config, RunDevice& device, Rec
   return budget.limit_bytes();
 }
 
-data::DataInfo data_info(const config::LoadedConfig& loaded) {
-  const models::Model& model = *loaded.config.model;
-  if (!model.cache_shape())
-    loaded.refuse("model.kind", {"model.kind " + std::string(model.kind()) + " does not go on with a text; gpt does"});
-  return loaded.config.data->open(model.context())->info();
-}
-
 CategoryBytes kv_cache(int64_t bytes) {
   CategoryBytes live{};
   live[static_cast<size_t>(Category::kv_cache)] = bytes;
@@ -107,15 +100,13 @@ int64_t soak_generation(const config::LoadedConfig& loaded, const SoakOptions& o
   const config::Config& config = loaded.config;
   const memory::Budget budget = train::make_budget(loaded, *device.memory);
   const ops::OpSet ops = ops::all_ops();
-  const data::DataInfo data = data_info(loaded);
-  const int threads = config.train.threads > 0 ? static_cast<int>(config.train.threads)
-                                               : static_cast<int>(std::thread::hardware_concurrency());
+  const data::DataInfo data = text_info(loaded);
   memory::PagePool pages(*device.memory);
   memory::CachingAllocator allocator(pages);
   inference::ModelWeights weights(*config.model, data, ops.table(), allocator);
   weights.initialise(static_cast<uint64_t>(config.train.seed));
   inference::Generator generator(*config.model, data, ops, weights, *device.memory, allocator,
-                                 {.threads = std::max(1, threads)});
+                                 {.threads = threads_of(config)});
   const inference::GenerateRequest request{
       .prompt = {0}, .tokens = std::min(options.tokens, generator.longest_text() - 1), .stop = &stop_requested()};
   for (int64_t step = 0; step < options.steps && !stop_requested(); ++step) {

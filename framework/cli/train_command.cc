@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "framework/cli/budget_watch.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
 #include "framework/cli/options.h"
@@ -36,12 +37,6 @@ int parse(TrainOptions& options, int argc, char** argv) {
   return parse_command_line(app, argc, argv);
 }
 
-memory::Watermark watermark(const config::MemorySection& memory, const train::PlannedRun& planned) {
-  if (memory.watermark.empty()) return memory::Watermark(0);
-  return memory::Watermark(parse_byte_limit(memory.watermark).resolve(planned.budget_bytes),
-                           planned.planned_peak_bytes);
-}
-
 // An allocator that sleeps gives its cache back.
 train::TrainingRun::Decorate idle_release(double seconds) {
   if (seconds <= 0) return {};
@@ -62,7 +57,8 @@ class TrainCommand {
         checkpoints_({config_.checkpoint.dir, config_.checkpoint.every, config_.checkpoint.keep},
                      config::to_yaml(config_), device.choice.name, planned, run_),
         counters_({{"device", device.choice.name}, {"rank", "0"}}),
-        metrics_(counters_, planned, *device.memory, watermark(config_.memory, planned)),
+        metrics_(counters_, planned, *device.memory,
+                 make_watermark(config_.memory, planned.budget_bytes, planned.planned_peak_bytes)),
         progress_(options.config.json ? std::cerr : std::cout, isatty(output()) != 0, config_.train.log_every,
                   train::terminal_columns(output())) {}
 

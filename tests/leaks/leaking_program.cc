@@ -105,11 +105,15 @@ std::string_view category_of(Leak leak) {
   return "";
 }
 
-std::vector<memory::GrowthSample> run_program(DeviceMemory& device, Leak leak, int64_t steps) {
+std::vector<memory::GrowthSample> run_program(DeviceMemory& device, Leak leak, int64_t steps,
+                                              const std::function<void()>& beside) {
   LeakyProgram program(device, leak);
   std::vector<memory::GrowthSample> samples;
   samples.reserve(static_cast<size_t>(steps));
-  for (int64_t i = 0; i < steps; ++i) samples.push_back(program.step());
+  for (int64_t i = 0; i < steps; ++i) {
+    if (beside) beside();
+    samples.push_back(program.step());
+  }
   return samples;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,8 @@ enum class Leak {
 std::string_view category_of(Leak leak);
 
 // Runs `steps` steps: weights that stay, activations of varying sizes, sessions of varying lengths, a cache that fills,
-// a checkpoint buffer every 25 steps. A sample after each.
-std::vector<memory::GrowthSample> run_program(DeviceMemory& device, Leak leak, int64_t steps);
+// a checkpoint buffer every 25 steps. A sample after each; `beside` is called before it.
+std::vector<memory::GrowthSample> run_program(DeviceMemory& device, Leak leak, int64_t steps,
+                                              const std::function<void()>& beside = {});
 
 }  // namespace tidemark::tests

@@ -60,6 +60,25 @@ TEST(Soak, RequestsGiveTheirCacheBack) {
   }
 }
 
+// The weights alone are above a low watermark: one warning, however many tokens follow.
+TEST(Watermark, IsWarnedOfOnceWhereNoPlanHasProvenThatItFits) {
+  const std::string folder = test_folder();
+  const std::string config = write_tiny_config(folder, "gpt");
+  const auto warnings = [&](const std::string& watermark) {
+    const Finished finished =
+        run_program(folder, {"generate", "-c", config, "--tokens", "8", "--set", "memory.watermark=" + watermark});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    int count = 0;
+    for (size_t at = 0; (at = finished.err.find("event=memory_watermark", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(warnings("1"), 1);
+  EXPECT_EQ(warnings("90%"), 0);
+  const Finished trained = run_program(folder, {"train", "-c", config, "--set", "memory.watermark=1"});
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(trained.err.find("event=memory_watermark"), std::string::npos) << "what is planned fits";
+}
+
 TEST(Soak, RefusesWhatItCannotRepeat) {
   const std::string folder = test_folder();
   const std::string mlp = write_tiny_config(folder, "mlp");
