@@ -6,6 +6,8 @@
 namespace tidemark::memory::recompute {
 namespace {
 
+// Overhead in percent from which the most idle flips grow.
+constexpr double kCostly = 2;
 constexpr double kStrongestNoise = 4;
 // Share of rounds that may end dearer than they began, and how much above the best plan.
 constexpr double kUphillShare = 0.3;
@@ -62,7 +64,8 @@ class Improvement {
  private:
   double idle_flips() const {
     const double percent = 100 * best_cost_ / std::max(state_.problem().total_cost, 1.0);
-    return std::min(limits_.idle_flips + limits_.idle_flips_per_overhead * percent * percent, limits_.most_idle_flips);
+    const double flips = limits_.idle_flips + limits_.idle_flips_per_overhead * percent * percent * percent;
+    return std::min(flips, limits_.most_idle_flips * std::max(1.0, percent / kCostly));
   }
 
   // True if a better plan than the best so far was found.

@@ -16,7 +16,7 @@ struct ImproveLimits {
   double target_cost = 0;  // stops when the extra cost is not above this: proven best
   int64_t flips = 0;       // stops after so many
   // Stops after so many (and a multiple of what the best took) without a better one: the more, the more is at stake,
-  // with the square of the overhead in percent.
+  // with the cube of the overhead in percent. The most grows where the overhead is high.
   double idle_flips = 0;
   double idle_flips_per_overhead = 0;
   double most_idle_flips = 0;

@@ -7,12 +7,35 @@
 namespace tidemark::memory::recompute {
 namespace {
 
-// The compiler's own vector type: two registers on every x86-64 and ARM machine.
-using Lanes = double __attribute__((vector_size(32)));
+// The compiler's own vector type: one register on every x86-64 and ARM machine.
+using Lanes = double __attribute__((vector_size(16)));
+constexpr int32_t kLanes = 2;
 
-constexpr int32_t kLanes = sizeof(Lanes) / sizeof(double);
+// What is above the budget among so many lanes, and what would be with so many bytes more. All numbers are whole, so
+// the order of the additions does not change a result.
+class ExcessChange {
+ public:
+  ExcessChange(double budget, double bytes) : budget_(Lanes{} + budget), bytes_(Lanes{} + bytes) {}
 
-double sum(const Lanes& lanes) { return lanes[0] + lanes[1] + lanes[2] + lanes[3]; }
+  Lanes add(const double* stage_bytes, int lane) {
+    Lanes lanes;
+    std::memcpy(&lanes, stage_bytes, sizeof lanes);
+    const Lanes none{};
+    const Lanes before = lanes - budget_;
+    const Lanes after = before + bytes_;
+    sum_[lane] += (after > none ? after : none) - (before > none ? before : none);
+    return lanes + bytes_;
+  }
+  double sum() const {
+    const Lanes both = sum_[0] + sum_[1];
+    return both[0] + both[1];
+  }
+
+ private:
+  const Lanes budget_;
+  const Lanes bytes_;
+  Lanes sum_[2] = {};  // two, so that additions overlap
+};
 
 }  // namespace
 
@@ -158,41 +181,30 @@ double PlanState::local_peak(int32_t stage) {
 }
 
 double PlanState::excess_growth(int32_t begin, int32_t end, double bytes) const {
-  Lanes change{};
-  const Lanes none{};
-  const Lanes budget = none + budget_;
   const double* stage_bytes = bytes_.data();
+  ExcessChange change(budget_, bytes);
   int32_t t = begin;
-  for (; t + kLanes <= end; t += kLanes) {
-    Lanes lanes;
-    std::memcpy(&lanes, stage_bytes + t, sizeof lanes);
-    const Lanes before = lanes - budget;
-    const Lanes after = before + bytes;
-    change += (after > none ? after : none) - (before > none ? before : none);
+  for (; t + 2 * kLanes <= end; t += 2 * kLanes) {
+    change.add(stage_bytes + t, 0);
+    change.add(stage_bytes + t + kLanes, 1);
   }
-  double growth = sum(change);
+  double growth = change.sum();
   for (; t < end; ++t)
     growth += std::max(0.0, stage_bytes[t] + bytes - budget_) - std::max(0.0, stage_bytes[t] - budget_);
   return growth;
 }
 
 void PlanState::add_range(int32_t begin, int32_t end, double bytes) {
-  // All numbers are whole, so the order of the additions does not change a result.
-  Lanes change{};
-  const Lanes none{};
-  const Lanes budget = none + budget_;
   double* stage_bytes = bytes_.data();
+  ExcessChange change(budget_, bytes);
   int32_t t = begin;
-  for (; t + kLanes <= end; t += kLanes) {
-    Lanes lanes;
-    std::memcpy(&lanes, stage_bytes + t, sizeof lanes);
-    const Lanes before = lanes - budget;
-    const Lanes after = before + bytes;
-    lanes += bytes;
-    std::memcpy(stage_bytes + t, &lanes, sizeof lanes);
-    change += (after > none ? after : none) - (before > none ? before : none);
+  for (; t + 2 * kLanes <= end; t += 2 * kLanes) {
+    const Lanes first = change.add(stage_bytes + t, 0);
+    const Lanes second = change.add(stage_bytes + t + kLanes, 1);
+    std::memcpy(stage_bytes + t, &first, sizeof first);
+    std::memcpy(stage_bytes + t + kLanes, &second, sizeof second);
   }
-  excess_ += sum(change);
+  excess_ += change.sum();
   for (; t < end; ++t) {
     const double before = std::max(0.0, stage_bytes[t] - budget_);
     stage_bytes[t] += bytes;

@@ -31,10 +31,10 @@ constexpr double kRestartNoise = 0.6;
 // A flip takes longer where there are more reads than this.
 constexpr double kCheapReads = 500;
 // How long to go on without a better plan: so many flips, and more by the step of the trace, the more the more there is
-// to gain (the square of the overhead in percent), up to a limit.
+// to gain (the cube of the overhead in percent), up to a limit.
 constexpr double kIdleFlips = 2200;
-constexpr double kIdleFlipsPerOverhead = 10;
-constexpr double kMostIdleFlips = 80;
+constexpr double kIdleFlipsPerOverhead = 20;
+constexpr double kMostIdleFlips = 60;
 
 }  // namespace
 
