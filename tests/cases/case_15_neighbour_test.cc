@@ -82,6 +82,8 @@ TEST(Case15, MetricsShowTheNeighbourAsForeignAndNothingElseMoves) {
   for (auto* scraped : {&before, &beside}) EXPECT_EQ((*scraped)["tidemark_device_memory_unattributed_bytes"], 0);
   run.send(SIGINT);
   EXPECT_EQ(run.wait().exit_code, 0);
+  neighbour.send(SIGTERM);
+  EXPECT_EQ(neighbour.wait().exit_code, 0);
 }
 
 TEST(Case15, RunThatDoesNotFitBesideANeighbourIsRefusedWithBothNumbers) {
