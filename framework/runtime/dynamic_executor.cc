@@ -74,7 +74,10 @@ class DynamicExecutor::Cache {
 class DynamicExecutor::Running {
  public:
   Running(DynamicExecutor& executor, const DynamicBody& body) : executor_(executor), serial_(++executor.serial_) {
-    executor_.live_.store(body.live());
+    {
+      const std::lock_guard lock(executor_.live_mutex_);
+      executor_.live_ = body.live();
+    }
     at(0);
   }
   ~Running() { executor_.position_.store(0, std::memory_order_release); }
@@ -151,7 +154,10 @@ CategoryBytes DynamicExecutor::live_bytes() const {
   for (;;) {
     const uint64_t before = position_.load(std::memory_order_acquire);
     if (before == 0) return {};
-    const std::shared_ptr<const LiveTable> live = live_.load();
+    const std::shared_ptr<const LiveTable> live = [&] {
+      const std::lock_guard lock(live_mutex_);
+      return live_;
+    }();
     // The table is that of the position if the same body ran before and after it was read.
     if (const uint64_t after = position_.load(std::memory_order_acquire); after >> 32 == before >> 32)
       return (*live)[std::min<size_t>(after & 0xffffffffU, live->size() - 1)];

@@ -20,6 +20,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -134,7 +135,8 @@ class DynamicExecutor {
 
   // Of the body that runs: a number of its own above, the instruction below; 0: none runs.
   std::atomic<uint64_t> position_{0};
-  std::atomic<std::shared_ptr<const LiveTable>> live_;
+  mutable std::mutex live_mutex_;  // taken once a body, and by readers while they copy the pointer
+  std::shared_ptr<const LiveTable> live_;
   uint64_t serial_ = 0;
   std::atomic<int64_t> unplanned_runs_{0}, planned_runs_{0}, plans_{0}, forgotten_{0};
 };

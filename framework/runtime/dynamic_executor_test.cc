@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "base/error.h"
 #include "framework/testing/aligned_bytes.h"
@@ -217,6 +219,25 @@ TEST_F(DynamicExecutorTest, LiveBytesAreThoseOfTheInstruction) {
   // Asked before the second instruction starts: x, h and its workspace.
   EXPECT_EQ(total(watching.seen[3]), 3 * 256);
   EXPECT_EQ(total(executor.live_bytes()), 0);
+}
+
+// An exporter asks at any time, also while bodies go from the cache.
+TEST_F(DynamicExecutorTest, LiveBytesCanBeReadFromAnotherThread) {
+  DynamicExecutor executor(ops_, {.cached_bodies = 1}, allocator_);
+  std::atomic<bool> done{false};
+  int64_t most = 0, reads = 0;
+  std::thread reader([&] {
+    for (; !done || reads == 0; ++reads) most = std::max(most, total(executor.live_bytes()));
+  });
+  for (int round = 0; round < 200; ++round) {
+    State state(16 + round % 3);
+    run(executor, state);
+    run(executor, state);
+  }
+  done = true;
+  reader.join();
+  EXPECT_LE(most, 4 * 18 * 4);
+  EXPECT_EQ(executor.counts().forgotten, 199);
 }
 
 }  // namespace

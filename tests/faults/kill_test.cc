@@ -27,33 +27,43 @@ class Kill : public StoppedRun {
     std::filesystem::remove_all(path("reference"));
     return std::chrono::duration_cast<std::chrono::microseconds>(took);
   }
+
+  // Runs that are killed `kills` times, each time resumed, and then end as one that nobody killed. Gives how many kills
+  // hit a process.
+  int kill_at_random(uint32_t runs, uint32_t kills) {
+    constexpr uint64_t kSeed = 11;
+    const auto run_time = measure_run();
+    int killed = 0;
+    for (uint32_t run = 0; run < runs; ++run) {
+      const std::string dir = "run" + std::to_string(run);
+      for (uint32_t kill = 0; kill < kills; ++kill) {
+        const uint32_t bits = random_block({.seed = kSeed, .step = run, .sample = kill, .op = 0}, 0).word[0];
+        Program program(folder_, command(dir, {"--resume"}));
+        EXPECT_TRUE(program.wait_for("planned"));
+        std::this_thread::sleep_for(run_time * uniform_float(bits) * 0.6F);
+        program.send(SIGKILL);
+        const Finished finished = program.wait();
+        killed += finished.signal == SIGKILL;
+        EXPECT_TRUE(finished.signal == SIGKILL || finished.exit_code == 0) << finished.err;
+      }
+      SCOPED_TRACE("seed " + std::to_string(kSeed) + ", run " + std::to_string(run));
+      expect_continues(train(dir, {"--resume"}));
+    }
+    return killed;
+  }
+
+  static constexpr const char* kEnough = "enough of them must hit a run that is not done yet";
 };
 
-TEST_F(Kill, AtRandomMomentsAgainAndAgainThenResumed) {
-  constexpr uint64_t kSeed = 11;
-  constexpr uint32_t kRuns = 3, kKills = 4;
-  const auto run_time = measure_run();
-  int killed = 0;
-  for (uint32_t run = 0; run < kRuns; ++run) {
-    const std::string dir = "run" + std::to_string(run);
-    for (uint32_t kill = 0; kill < kKills; ++kill) {
-      const uint32_t bits = random_block({.seed = kSeed, .step = run, .sample = kill, .op = 0}, 0).word[0];
-      Program program(folder_, command(dir, {"--resume"}));
-      ASSERT_TRUE(program.wait_for("planned"));
-      std::this_thread::sleep_for(run_time * uniform_float(bits) * 0.6F);
-      program.send(SIGKILL);
-      const Finished finished = program.wait();
-      if (finished.signal == SIGKILL) {
-        ++killed;
-      } else {
-        EXPECT_EQ(finished.exit_code, 0) << finished.err;
-      }
-    }
-    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", run " + std::to_string(run));
-    expect_continues(train(dir, {"--resume"}));
-  }
-  EXPECT_GE(killed, 4) << "enough of them must hit a run that is not done yet";
-}
+class KillPacked : public Kill {
+ protected:
+  KillPacked() { model_ = "lstm"; }
+};
+
+TEST_F(Kill, AtRandomMomentsAgainAndAgainThenResumed) { EXPECT_GE(kill_at_random(3, 4), 4) << kEnough; }
+
+// Every batch has a shape of its own: which of them the process has met before hangs on where it was resumed.
+TEST_F(KillPacked, AtRandomMomentsAgainAndAgainThenResumed) { EXPECT_GE(kill_at_random(2, 3), 2) << kEnough; }
 
 TEST_F(Kill, BeforeTheFirstStepLeavesStepZero) {
   const std::vector<std::string> rarely = {"--set", "checkpoint.every=1000", "--set", "train.steps=1000"};
