@@ -16,7 +16,7 @@ constexpr double kUphill = 1.005;
 constexpr double kRepairAllowance = 0.02;
 // Goes on for so many times what the best plan took to find.
 constexpr double kPatience = 1.5;
-constexpr double kShiftShare = 0.3;
+constexpr double kShiftShare = 0.5;
 constexpr int64_t kLongestShift = 6;
 constexpr double kWorstStageShare = 0.8;
 // Runs that a round of the improvement looks at for removal, beside those that the round itself added.
