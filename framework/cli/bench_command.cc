@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "framework/cli/bench_allocator.h"
 #include "framework/cli/bench_arena.h"
 #include "framework/cli/bench_recompute.h"
 #include "framework/cli/commands.h"
@@ -11,6 +12,7 @@ namespace {
 void print_usage(std::FILE* out) {
   std::fputs(
       "usage: tidemark bench WHAT [OPTIONS]\n\n"
+      "  allocator  the caching allocator on recorded and generated calls\n"
       "  arena      the offset planners on traces\n"
       "  recompute  the recompute planners on graphs\n",
       out);
@@ -20,6 +22,7 @@ void print_usage(std::FILE* out) {
 
 int run_bench(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
+  if (std::strcmp(what, "allocator") == 0) return run_bench_allocator(argc - 1, argv + 1);
   if (std::strcmp(what, "arena") == 0) return run_bench_arena(argc - 1, argv + 1);
   if (std::strcmp(what, "recompute") == 0) return run_bench_recompute(argc - 1, argv + 1);
   const bool asked = std::strcmp(what, "--help") == 0 || std::strcmp(what, "-h") == 0;
