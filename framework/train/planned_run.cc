@@ -82,6 +82,17 @@ compile::CompileOptions compile_options(const config::Config& config, int thread
   return options;
 }
 
+// What watches or rewrites the bodies of one arena has no meaning for bodies in blocks of an allocator.
+std::vector<std::string> packed_problems(const config::Config& config) {
+  const std::string why =
+      "; data.kind " + std::string(config.data->kind()) + " is packed, its bodies lie in blocks of an allocator";
+  std::vector<std::string> problems;
+  if (config.memory.debug) problems.push_back("memory.debug watches bodies of one planned arena" + why);
+  if (const std::string& planner = config.memory.recompute; planner != "auto" && planner != "none")
+    problems.push_back("memory.recompute " + planner + " rewrites bodies of one planned arena" + why);
+  return problems;
+}
+
 // What the arena holds of packed data, and the bound on the blocks of its micro-batches.
 void plan_packed(PlannedRun& run, const config::Config& config, const DeviceMemory& device) {
   run.arena_bytes = run.program->run_segment_bytes + run.program->step_segment_bytes;
@@ -115,9 +126,7 @@ PlannedRun prepare_run(const config::LoadedConfig& loaded) {
   PlannedRun run;
   run.dataset = config.data->open(config.model->context());
   loaded.refuse("model", config.model->problems(run.dataset->info()));
-  if (run.dataset->info().packed && config.memory.debug)
-    loaded.refuse("memory", {"memory.debug watches bodies of one arena; data.kind " + run.dataset->info().kind +
-                             " has bodies in blocks of an allocator"});
+  if (run.dataset->info().packed) loaded.refuse("memory", packed_problems(config));
   run.batch = batch_plan(config, *run.dataset);
   run.threads = config.train.threads > 0 ? static_cast<int>(config.train.threads) : cores();
   run.optimizer = optim::make_optimizer(config.train.optimizer, optimizer_options(config.train));

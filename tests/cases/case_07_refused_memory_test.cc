@@ -1,9 +1,13 @@
 // Case 7, the allocator's part: after an out-of-memory error memory stays held.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
+#include "framework/runtime/dynamic_executor.h"
+#include "framework/testing/plain_allocator.h"
 #include "memory/allocator/decorators/allocator_decorator.h"
 #include "tests/integration/tiny_data.h"
 #include "tests/integration/tiny_run.h"
@@ -120,6 +124,86 @@ TEST_F(Case07, RefusedEvaluationToo) {
   EXPECT_EQ(run.allocator->stats().allocated_bytes, 0);
   run.allocator->refusals = 0;
   EXPECT_EQ(evaluate(), loss);
+}
+
+// The first step of the tiny mlp, forward, backward and optimizer in one body, as a graph that nobody planned, over the
+// weights and state of a run.
+class UnplannedStep {
+ public:
+  explicit UnplannedStep(const std::string& config)
+      : tiny_(config), executor_(*tiny_.planned().ops, {.compile = {.threads = 1}}, allocator) {
+    tiny_.start();  // one thread, as the configuration says
+    const train::PlannedRun& planned = tiny_.planned();
+    data::Loader loader(*planned.dataset, {.global_batch = 32, .seed = planned.batch.seed});
+    batch_ = loader.next();
+    std::iota(sample_ids_.begin(), sample_ids_.end(), 0);
+    loss_weight_[0] = 1.0F / static_cast<float>(batch_.targets);
+    hyper_.resize(static_cast<size_t>(planned.optimizer->hyper_size()));
+    planned.optimizer->write_hyper(0, planned.schedule.at(0), hyper_);
+    bind();
+  }
+
+  float run() {
+    executor_.run(
+        "step[32]", [this] { return graph(); }, bindings_);
+    return loss_;
+  }
+  TinyRun& tiny() { return tiny_; }
+
+  memory::AllocatorStats stats() const { return allocator.stats(); }
+
+ private:
+  testing::PlainAllocator plain_;
+
+ public:
+  RefusingAllocator allocator{plain_};
+
+ private:
+  void bind() {
+    for (const auto& p : tiny_.trainer().persistent()) bindings_.placed.push_back({p.tensor->name, p.bytes.data()});
+    for (size_t f = 0; f < batch_.fields.size(); ++f)
+      bindings_.inputs.push_back({train::input_name(tiny_.planned().dataset->info().fields[f]), batch_.fields[f]});
+    bindings_.inputs.push_back({train::kSampleIds, std::as_bytes(std::span(sample_ids_))});
+    bindings_.inputs.push_back({train::kStepState, std::as_bytes(std::span(step_state_))});
+    bindings_.inputs.push_back({train::kLossWeight, std::as_bytes(std::span(loss_weight_))});
+    bindings_.inputs.push_back({train::kHyper, std::as_bytes(std::span(hyper_))});
+    bindings_.outputs.push_back(
+        {tiny_.program().body("step[32]").results[0].name, std::as_writable_bytes(std::span(&loss_, 1))});
+  }
+
+  compile::BodySpec graph() const {
+    const train::PlannedRun& planned = tiny_.planned();
+    train::TrainingGraphs graphs = train::build_training_graphs(
+        *planned.model, planned.dataset->info(), *planned.optimizer, planned.batch, planned.ops->table());
+    return std::move(*std::ranges::find(graphs.bodies, "step[32]", &compile::BodySpec::name));
+  }
+
+  TinyRun tiny_;
+  data::HostBatch batch_;
+  std::vector<int32_t> sample_ids_ = std::vector<int32_t>(32), step_state_ = {0, 0};
+  std::vector<float> loss_weight_ = {0}, hyper_;
+  float loss_ = 0;
+  runtime::BodyBindings bindings_;
+  runtime::DynamicExecutor executor_;
+};
+
+TEST(Case07Update, AStepWithItsUpdateAsksOnceBeforeAnythingIsWritten) {
+  const std::string config = write_tiny_config(test_folder(), "mlp");
+  TinyRun reference(config, {"memory.growth=false"});
+  reference.start();
+  data::Loader loader(*reference.planned().dataset, {.global_batch = 32, .seed = reference.planned().batch.seed});
+  const double loss = reference.trainer().step(loader.next()).loss;
+
+  UnplannedStep step(config);
+  const std::string before = step.tiny().parameters_sha256();
+  step.allocator.refusals = 1;
+  EXPECT_THROW(step.run(), Error);
+  EXPECT_EQ(step.stats().allocated_bytes, 0);
+  EXPECT_EQ(step.tiny().parameters_sha256(), before);
+  EXPECT_EQ(step.run(), loss);
+  EXPECT_EQ(step.tiny().parameters_sha256(), reference.parameters_sha256());
+  EXPECT_EQ(step.allocator.requests, 2);
+  EXPECT_EQ(step.stats().allocated_bytes, 0);
 }
 
 }  // namespace

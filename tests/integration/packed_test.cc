@@ -126,13 +126,16 @@ TEST_F(Packed, MicroBatchesChangeTheOrderOfSumsAlone) {
   EXPECT_NEAR(parts.report.eval->loss, whole.report.eval->loss, 1e-3);
 }
 
-TEST_F(Packed, DebuggerOfOneArenaIsRefusedForIt) {
-  try {
-    TinyRun tiny(config_, {"memory.debug=true"});
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::config);
-    EXPECT_NE(std::string(error.what()).find("memory.debug"), std::string::npos) << error.what();
+TEST_F(Packed, WhatIsMadeForOneArenaIsRefusedForIt) {
+  for (const char* key : {"memory.debug=true", "memory.recompute=chain"}) {
+    try {
+      TinyRun tiny(config_, {key});
+      FAIL() << "no error for " << key;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::config);
+      const std::string name = std::string(key).substr(0, std::string(key).find('='));
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+    }
   }
 }
 
