@@ -50,12 +50,13 @@ class Record {
     print_soak_header(out_);
   }
 
-  void take(const memory::MemoryBooks& books, int64_t kv_cache_peak_bytes = 0) {
+  void take(const memory::MemoryBooks& books, int64_t compiled_bodies, int64_t kv_cache_peak_bytes = 0) {
     TM_CHECK(taken_ < samples_.size(), "more samples than steps");
     SoakSample& sample = samples_[taken_++];
     sample = {.step = static_cast<int64_t>(taken_),
               .memory = memory::read_figures(device_, books),
-              .kv_cache_peak_bytes = kv_cache_peak_bytes};
+              .kv_cache_peak_bytes = kv_cache_peak_bytes,
+              .compiled_bodies = compiled_bodies};
     print_soak_line(sample, out_);
     out_.flush();
   }
@@ -82,9 +83,14 @@ int64_t soak_training(const config::LoadedConfig& config, RunDevice& device, Rec
   const config::MemorySection& memory = config.config.memory;
   train::TrainingRun run(planned, *device.memory, memory.growth, memory.debug);
   run.trainer().initialise(planned.initializers);
-  run.run({.eval_every = config.config.train.eval_every, .stop = &stop_requested(), .at_step_boundary = [&] {
-             record.take(train::read_books_between_steps(run));
-           }});
+  train::RunOptions options;
+  options.eval_every = config.config.train.eval_every;
+  options.stop = &stop_requested();
+  options.at_step_boundary = [&] {
+    const int64_t bodies = run.dynamic() == nullptr ? 0 : static_cast<int64_t>(run.dynamic()->size());
+    record.take(train::read_books_between_steps(run), bodies);
+  };
+  run.run(options);
   return budget.limit_bytes();
 }
 
@@ -114,14 +120,17 @@ int64_t soak_generation(const config::LoadedConfig& loaded, const SoakOptions& o
     memory::MemoryBooks books = memory::books_of(allocator.stats());
     const int64_t cache_bytes = generator.kv_cache_bytes();
     books += memory::books_of_pages(kv_cache(cache_bytes), cache_bytes + pages.cached_bytes());
-    record.take(books, report.kv_cache_bytes);
+    record.take(books, 0, report.kv_cache_bytes);  // the same request: no new shapes
   }
   return budget.limit_bytes();
 }
 
 std::vector<memory::GrowthSample> growth_samples(const std::vector<SoakSample>& samples) {
   std::vector<memory::GrowthSample> out;
-  for (const SoakSample& sample : samples) out.push_back(growth_sample(sample.memory));
+  for (const SoakSample& sample : samples) {
+    out.push_back(growth_sample(sample.memory));
+    out.back().host_cache_entries = sample.compiled_bodies;
+  }
   return out;
 }
 

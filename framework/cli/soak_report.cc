@@ -28,6 +28,7 @@ ordered_json sample_json(const SoakSample& sample) {
           {"reserved_bytes", sample.memory.device.own_bytes},
           {"cached_bytes", books.cached_bytes},
           {"kv_cache_peak_bytes", sample.kv_cache_peak_bytes},
+          {"compiled_bodies", sample.compiled_bodies},
           {"device_free_bytes", sample.memory.device.free_bytes},
           {"unattributed_bytes", growth_sample(sample.memory).unattributed_bytes},
           {"host_bytes", sample.memory.host_bytes}};

@@ -16,6 +16,7 @@ struct SoakSample {
   int64_t step = 0;  // from 1
   memory::MemoryFigures memory;
   int64_t kv_cache_peak_bytes = 0;  // within the step; the cache goes back at its end
+  int64_t compiled_bodies = 0;      // kept on the host for shapes that come again
 };
 
 struct Soaked {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "memory/budget/trend.h"
 
 namespace tidemark::memory {
 namespace {
@@ -27,6 +28,25 @@ Series series_of(std::string_view name, std::span<const GrowthSample> samples, i
   return series;
 }
 
+// Note [Declared caches]: the bytes of an entry are the median of what the host gained for each new one.
+double bytes_of_entry(std::span<const GrowthSample> samples) {
+  constexpr size_t kLag = 10;  // steps: the noise of one is as large as an entry
+  std::vector<double> each;
+  for (size_t i = kLag; i < samples.size(); ++i) {
+    const auto entries = samples[i].host_cache_entries - samples[i - kLag].host_cache_entries;
+    const auto bytes = static_cast<double>(samples[i].host_bytes - samples[i - kLag].host_bytes);
+    if (entries > 0) each.push_back(bytes / static_cast<double>(entries));
+  }
+  return std::max(0.0, median(std::move(each)));
+}
+
+Series host_series(std::span<const GrowthSample> samples, int64_t least_rise_bytes) {
+  const double entry_bytes = bytes_of_entry(samples);
+  return series_of(kHost, samples, least_rise_bytes, [entry_bytes](const GrowthSample& s) {
+    return static_cast<double>(s.host_bytes) - entry_bytes * static_cast<double>(s.host_cache_entries);
+  });
+}
+
 std::vector<Series> all_series(std::span<const GrowthSample> samples, const GrowthOptions& options) {
   std::vector<Series> all;
   for (size_t c = 0; c < kCategoryCount; ++c)
@@ -34,8 +54,7 @@ std::vector<Series> all_series(std::span<const GrowthSample> samples, const Grow
                             [c](const GrowthSample& s) { return s.allocated[c]; }));
   all.push_back(series_of(kUnattributed, samples, options.least_device_rise_bytes,
                           [](const GrowthSample& s) { return s.unattributed_bytes; }));
-  all.push_back(
-      series_of(kHost, samples, options.least_host_rise_bytes, [](const GrowthSample& s) { return s.host_bytes; }));
+  all.push_back(host_series(samples, options.least_host_rise_bytes));
   all.push_back(series_of(kReserved, samples, options.least_device_rise_bytes,
                           [](const GrowthSample& s) { return s.reserved_bytes; }));
   return all;

@@ -2,6 +2,11 @@
 //
 // A pure function: samples in, verdict out. What it promises and what it cannot know: Note [Straight growth] in
 // series_trend.cc.
+//
+// Note [Declared caches]
+// A cache that takes an entry in every step looks like a leak until it is full. One that counts its entries is not
+// taken for one: what an entry takes is estimated where the count rises, and all of them are taken off the host's
+// bytes. A leak on the host beside it shows once the count rises more slowly than the steps.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +25,8 @@ struct GrowthSample {
   int64_t reserved_bytes = 0;      // held on the device, caches included
   int64_t unattributed_bytes = 0;  // of the device: neither ours by the books, nor another process's, nor free
   int64_t host_bytes = 0;          // resident memory of the process outside the device
+  // Entries of a cache on the host that is known to be bounded (compiled bodies). See Note [Declared caches].
+  int64_t host_cache_entries = 0;
 };
 
 struct GrowthOptions {

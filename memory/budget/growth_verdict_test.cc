@@ -65,6 +65,30 @@ TEST(GrowthVerdict, HostMemoryIsFoundThroughItsNoise) {
   }
 }
 
+// Every step brings a new shape until 256 of them are kept, 140 KiB each.
+std::vector<GrowthSample> run_of_shapes(int64_t steps, int64_t leak_bytes) {
+  std::vector<GrowthSample> samples = calm_run(1, steps);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i].host_cache_entries = std::min<int64_t>(256, static_cast<int64_t>(i));
+    samples[i].host_bytes += 140 * kKiB * samples[i].host_cache_entries + leak_bytes * static_cast<int64_t>(i);
+  }
+  return samples;
+}
+
+TEST(GrowthVerdict, CacheThatCountsItsEntriesMayFill) {
+  for (int64_t steps : {100, 150, 200, 256, 300, 400, 600})
+    EXPECT_FALSE(judge_growth(run_of_shapes(steps, 0)).growing) << steps;
+  auto undeclared = run_of_shapes(200, 0);
+  for (GrowthSample& sample : undeclared) sample.host_cache_entries = 0;
+  EXPECT_EQ(judge_growth(undeclared).category, "host") << "nobody said that it is a cache";
+}
+
+TEST(GrowthVerdict, LeakBesideSuchACacheShowsWhenItIsFull) {
+  const GrowthVerdict verdict = judge_growth(run_of_shapes(600, 64 * kKiB));
+  EXPECT_EQ(verdict.category, "host") << describe(verdict);
+  EXPECT_NEAR(static_cast<double>(verdict.bytes_per_step), 64 * kKiB, 8 * kKiB);
+}
+
 TEST(GrowthVerdict, BytesOutsideTheBooksAreUnattributed) {
   const GrowthVerdict verdict =
       judge_growth(leaking(calm_run(1), 2 * kMiB, [](GrowthSample& s) -> int64_t& { return s.unattributed_bytes; }));
