@@ -70,7 +70,7 @@ bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int
 double Search::overhead_percent() const { return 100 * best_.extra_cost / std::max(problem_.total_cost, 1.0); }
 
 int64_t Search::improvement_flips() const {
-  const double stake = std::clamp(overhead_percent() / kCostly, 1.0, 1.25);
+  const double stake = std::clamp(overhead_percent() / kCostly, 1.0, 1.5);
   return static_cast<int64_t>(static_cast<double>(work_limit_) * stake / flip_length_);
 }
 
