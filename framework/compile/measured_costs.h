@@ -1,6 +1,6 @@
 // Measured costs of instructions, kept in a file so that the same plan is made again. Note [Cost file]
 //
-// A figure is the least wall time of several runs of the kernel alone (until the least ones agree), in turns on several
+// A figure is the least time of several runs of the kernel alone (until the least ones agree), in turns on several
 // copies of operands of its own (as in a step, most operands come from memory), keyed by kernel, shapes, attributes and
 // threads. Figures that the file has are never measured again: a plan is a function of configuration, device limits,
 // seed and this file, whose digest is part of the plan. Delete the file to measure anew. The operands are on the plain
