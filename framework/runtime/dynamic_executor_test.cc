@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include "base/error.h"
+#include "framework/compile/unplaced_body.h"
 #include "framework/testing/aligned_bytes.h"
 #include "framework/testing/plain_allocator.h"
 #include "framework/testing/toy_ops.h"
@@ -219,6 +221,37 @@ TEST_F(DynamicExecutorTest, LiveBytesAreThoseOfTheInstruction) {
   // Asked before the second instruction starts: x, h and its workspace.
   EXPECT_EQ(total(watching.seen[3]), 3 * 256);
   EXPECT_EQ(total(executor.live_bytes()), 0);
+}
+
+memory::Trace crowded_trace(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  memory::Trace trace;
+  for (int64_t i = 0; i < 40; ++i) {
+    const auto begin = static_cast<int64_t>(random() % 30);
+    const auto bytes = static_cast<int64_t>(1 + random() % 100), steps = static_cast<int64_t>(1 + random() % 12);
+    trace.buffers.push_back({.id = i, .bytes = bytes, .intervals = {{begin, begin + steps}}});
+  }
+  return trace;
+}
+
+// Shapes are many, so plans are quick; one that is above what there is room for is worth a longer search.
+TEST(PlanBlock, SearchesLongerWhereAQuickPlanHasNoRoom) {
+  int found = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    compile::UnplacedBody body;
+    body.trace = crowded_trace(seed);
+    DynamicOptions options;
+    options.planning_work_limit = 1;
+    const int64_t quick = plan_block(body, options).peak_bytes;
+    const int64_t best = memory::make_offset_planner(options.compile.planner)->minimize(body.trace, {}).peak_bytes;
+    if (best == quick) continue;
+    ++found;
+    options.room_bytes = best;
+    const memory::OffsetPlan plan = plan_block(body, options);
+    EXPECT_LE(plan.peak_bytes, best) << "seed " << seed;
+    EXPECT_EQ(memory::find_plan_fault(body.trace, plan), "") << "seed " << seed;
+  }
+  EXPECT_GT(found, 0) << "no trace of these tells quick plans from others";
 }
 
 // An exporter asks at any time, also while bodies go from the cache.
