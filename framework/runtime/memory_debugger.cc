@@ -56,8 +56,6 @@ std::string describe(const compile::Instruction& instruction) {
 
 }  // namespace
 
-MemoryDebugger::MemoryDebugger(const compile::Program& program, std::byte* arena) : program_(program), arena_(arena) {}
-
 void MemoryDebugger::take(int64_t begin, int64_t end, const std::string& name, int buffer) {
   // Cut every owner that overlaps: what is left of it keeps its name, so that a later read of the lost part is caught.
   auto it = owners_.lower_bound(begin);
@@ -90,7 +88,7 @@ void MemoryDebugger::body_begins(const compile::Body& body) {
     if (range.begin > at) fill(arena_ + at, arena_ + range.begin, kDeadPattern);
     at = std::max(at, range.end);
   }
-  fill(arena_ + at, arena_ + program_.arena_bytes, kDeadPattern);
+  fill(arena_ + at, arena_ + arena_bytes_, kDeadPattern);
 }
 
 void MemoryDebugger::before(const compile::Body& body, size_t index) {

@@ -24,8 +24,9 @@ inline constexpr uint32_t kGuardPattern = 0x5a5a5a5a;
 class MemoryDebugger : public ExecutionObserver {
  public:
   // The program must have been compiled with debug_guards. All of the arena's body area is filled with kDeadPattern at
-  // the start of every body.
-  MemoryDebugger(const compile::Program& program, std::byte* arena);
+  // the start of every body. `arena_bytes`: where it ends, for an arena without room for bodies that never run.
+  MemoryDebugger(const compile::Program& program, std::byte* arena) : MemoryDebugger(arena, program.arena_bytes) {}
+  MemoryDebugger(std::byte* arena, int64_t arena_bytes) : arena_(arena), arena_bytes_(arena_bytes) {}
 
   void body_begins(const compile::Body& body) override;
   // Both throw Error(device): "use of 'layer1/x' by 'layer2/y' (op matmul, kernel onednn:matmul) in body 'step[32]'
@@ -47,8 +48,8 @@ class MemoryDebugger : public ExecutionObserver {
   void check_guards(const compile::Body& body, const compile::Instruction& instruction) const;
   void check_outputs(const compile::Body& body, const compile::Instruction& instruction) const;
 
-  const compile::Program& program_;
   std::byte* arena_;
+  const int64_t arena_bytes_;
   std::map<int64_t, Owner> owners_;  // by begin
 };
 
