@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "framework/cli/allocator_records.h"
 #include "framework/cli/budget_watch.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/generate_report.h"
@@ -23,6 +24,7 @@ struct GenerateOptions {
   std::string checkpoint;
   std::string prompt = "\n";
   bool stream = false;
+  RecordOptions records;
   inference::GenerateRequest request;
 };
 
@@ -49,6 +51,7 @@ int parse(GenerateOptions& options, int argc, char** argv) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--stream", options.stream, "Write the text token by token; one sample");
+  add_record_options(app, options.records);
   const int code = parse_command_line(app, argc, argv);
   if (code >= 0) return code;
   const auto refuse = [](const char* what) { throw Error(ErrorCode::config, what); };
@@ -106,7 +109,9 @@ Generated generate(const GenerateOptions& options, const Source& source, RunDevi
   const ops::OpSet ops = ops::all_ops();
   const data::DataInfo data = text_info(source.config);
   memory::PagePool pages(*device.memory);
-  memory::CachingAllocator allocator(pages);
+  AllocatorRecords records(options.records, config.memory.debug);
+  memory::CachingAllocator caching(pages, records.allocator_options());
+  memory::Allocator& allocator = records.around(caching);
   inference::ModelWeights weights(*config.model, data, ops.table(), allocator);
   fill(weights, source);
   inference::Generator generator(*config.model, data, ops, weights, *device.memory, allocator,
@@ -131,6 +136,7 @@ Generated generate(const GenerateOptions& options, const Source& source, RunDevi
   generated.reserved_peak_bytes = device.memory->peak_committed_bytes();
   generated.budget_bytes = budget.limit_bytes();
   generated.longest_text = generator.longest_text();
+  if (records.wanted()) records.write(caching);
   return generated;
 }
 

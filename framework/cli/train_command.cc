@@ -4,7 +4,9 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/error.h"
 #include "base/log.h"
+#include "framework/cli/allocator_records.h"
 #include "framework/cli/budget_watch.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
@@ -15,6 +17,7 @@
 #include "framework/config/print.h"
 #include "framework/train/run_checkpoints.h"
 #include "framework/train/run_metrics.h"
+#include "memory/allocator/decorators/allocator_decorator.h"
 #include "memory/budget/idle_release_allocator.h"
 #include "monitoring/exporter.h"
 #include "ops/all_ops.h"
@@ -26,6 +29,7 @@ struct TrainOptions {
   ConfigOptions config;
   bool resume = false;
   bool restart = false;
+  RecordOptions records;
 };
 
 int parse(TrainOptions& options, int argc, char** argv) {
@@ -34,14 +38,18 @@ int parse(TrainOptions& options, int argc, char** argv) {
   auto* resume = app.add_flag("--resume", options.resume,
                               "Go on from the newest checkpoint, as if never stopped; from the start if there is none");
   app.add_flag("--restart", options.restart, "Remove the checkpoints of an earlier run first")->excludes(resume);
+  add_record_options(app, options.records);
   return parse_command_line(app, argc, argv);
 }
 
-// An allocator that sleeps gives its cache back.
-train::TrainingRun::Decorate idle_release(double seconds) {
-  if (seconds <= 0) return {};
-  const auto idle = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(seconds * 1000)));
-  return [idle](memory::Allocator& below) { return std::make_unique<memory::IdleReleaseAllocator>(below, idle); };
+// An allocator whose calls are written down if that is wanted, and that gives its cache back when it sleeps.
+train::TrainingRun::Decorate decorate(AllocatorRecords& records, double idle_seconds) {
+  return [&records, idle_seconds](memory::Allocator& below) -> std::unique_ptr<memory::Allocator> {
+    memory::Allocator& around = records.around(below);
+    if (idle_seconds <= 0) return std::make_unique<memory::AllocatorDecorator>(around);
+    const auto idle = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(idle_seconds * 1000)));
+    return std::make_unique<memory::IdleReleaseAllocator>(around, idle);
+  };
 }
 
 // Everything between a plan that fits and the report.
@@ -52,8 +60,9 @@ class TrainCommand {
       : options_(options),
         config_(config.config),
         planned_(planned),
+        records_(options.records, config_.memory.debug),
         run_(planned, *device.memory, config_.memory.growth, config_.memory.debug,
-             idle_release(config_.memory.idle_release)),
+             decorate(records_, config_.memory.idle_release), records_.allocator_options()),
         checkpoints_({config_.checkpoint.dir, config_.checkpoint.every, config_.checkpoint.keep},
                      config::to_yaml(config_), device.choice.name, planned, run_),
         counters_({{"device", device.choice.name}, {"rank", "0"}}),
@@ -70,6 +79,7 @@ class TrainCommand {
     start();
     const train::RunReport report = run_.run(run_options());
     checkpoints_.save_now();
+    if (run_.allocator() != nullptr) records_.write(*run_.allocator());
     const std::string sha256 = run_.trainer().parameters_sha256();
     if (options_.config.json) {
       std::cout << train_json(planned_, report, sha256).dump(2) << std::endl;
@@ -110,6 +120,7 @@ class TrainCommand {
   const TrainOptions& options_;
   const config::Config& config_;
   const train::PlannedRun& planned_;
+  AllocatorRecords records_;
   train::TrainingRun run_;
   train::RunCheckpoints checkpoints_;
   Counters counters_;
@@ -133,6 +144,10 @@ int run_train(int argc, char** argv) {
        {"budget_bytes", planned.budget_bytes},
        {"digest", planned.plan_digest}});
   train::check_budget(planned, budget);
+  if (!planned.batch.packed() && (!options.records.calls.empty() || !options.records.snapshot.empty()))
+    throw Error(ErrorCode::config,
+                "--record-calls and --memory-snapshot look at the allocator, which this run does not use: its data is "
+                "not packed, so every byte lies in the planned arena (see tidemark plan --svg)");
   take_stop_signals();
   return TrainCommand(options, config, planned, device).execute();
 }

@@ -87,7 +87,6 @@ std::vector<std::string> packed_problems(const config::Config& config) {
   const std::string why =
       "; data.kind " + std::string(config.data->kind()) + " is packed, its bodies lie in blocks of an allocator";
   std::vector<std::string> problems;
-  if (config.memory.debug) problems.push_back("memory.debug watches bodies of one planned arena" + why);
   if (const std::string& planner = config.memory.recompute; planner != "auto" && planner != "none")
     problems.push_back("memory.recompute " + planner + " rewrites bodies of one planned arena" + why);
   return problems;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "framework/runtime/memory_debugger.h"
@@ -32,23 +33,23 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 }  // namespace
 
 TrainingRun::TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug,
-                         const Decorate& decorate)
+                         const Decorate& decorate, memory::AllocatorOptions allocator_options)
     : planned_(planned), device_(device), arena_(device, planned.arena_bytes, {.growth = growth}) {
   // The debugger fills the whole arena before a body runs.
   arena_.ensure(growth && !debug ? planned.program->run_segment_bytes : planned.arena_bytes);
-  if (debug) debugger_ = std::make_unique<runtime::MemoryDebugger>(*planned.program, arena_.data());
+  if (debug) debugger_ = std::make_unique<runtime::MemoryDebugger>(arena_.data(), planned.arena_bytes);
   executor_ = std::make_unique<runtime::Executor>(*planned.program, arena_.data(), debugger_.get());
-  if (planned.batch.packed()) make_packed_bodies(decorate);
+  if (planned.batch.packed()) make_packed_bodies(decorate, std::move(allocator_options));
   trainer_ = std::make_unique<Trainer>(*executor_, planned.dataset->info(), *planned.optimizer, planned.schedule,
                                        planned.batch, packed_.get());
   if (!growth && packed_ != nullptr) ensure_bodies(false);
 }
 
-void TrainingRun::make_packed_bodies(const Decorate& decorate) {
+void TrainingRun::make_packed_bodies(const Decorate& decorate, memory::AllocatorOptions allocator_options) {
   // The bound is a promise: what would go beyond it is refused, and then runs in one block (Trainer::step).
   device_.set_limit_bytes(std::min(device_.limit_bytes(), planned_.planned_peak_bytes));
   pool_ = std::make_unique<memory::PagePool>(device_);
-  allocator_ = std::make_unique<memory::CachingAllocator>(*pool_);
+  allocator_ = std::make_unique<memory::CachingAllocator>(*pool_, std::move(allocator_options));
   if (decorate) decorated_ = decorate(*allocator_);
   memory::Allocator& allocator = decorated_ ? *decorated_ : *allocator_;
   dynamic_ = std::make_unique<runtime::DynamicExecutor>(*planned_.ops, planned_.dynamic, allocator);

@@ -57,10 +57,11 @@ class TrainingRun {
  public:
   // Takes the planned bytes from the device; with growth, those of the run segment now and a body's before it first
   // runs. debug: memory.debug, for a program compiled with guards. Throws Error(out_of_memory) if the device refuses
-  // them. Both references must outlive the run. `decorate` wraps the allocator of packed data, for tests; what it gives
-  // is used instead.
+  // them. Both references must outlive the run. The allocator is that of packed data: `decorate` wraps it, and what it
+  // gives is used instead.
   using Decorate = std::function<std::unique_ptr<memory::Allocator>(memory::Allocator&)>;
-  TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug, const Decorate& decorate = {});
+  TrainingRun(const PlannedRun& planned, DeviceMemory& device, bool growth, bool debug, const Decorate& decorate = {},
+              memory::AllocatorOptions allocator_options = {});
   ~TrainingRun();
 
   Trainer& trainer() { return *trainer_; }
@@ -89,7 +90,7 @@ class TrainingRun {
   bool is_stopped_early(const RunOptions& options, RunReport& report) const;
   // Makes an evaluation that was due when the run was stopped. False if early stopping says so, then or before.
   bool catch_up(const RunOptions& options, RunReport& report);
-  void make_packed_bodies(const Decorate& decorate);
+  void make_packed_bodies(const Decorate& decorate, memory::AllocatorOptions allocator_options);
   // Pages for all bodies that evaluate, or for all others; of packed data for all at once.
   void ensure_bodies(bool evaluation);
   // False if early stopping says so.

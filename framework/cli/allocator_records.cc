@@ -1,0 +1,57 @@
+#include "framework/cli/allocator_records.h"
+
+#include <fstream>
+#include <utility>
+
+#include "base/error.h"
+
+namespace tidemark::cli {
+namespace {
+
+constexpr int64_t kKeptEvents = 100'000;
+
+template <class Write>
+void write_file(const std::string& path, Write&& write) {
+  if (path.empty()) return;
+  std::ofstream file(path);
+  write(file);
+  file.close();
+  if (!file) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+}
+
+}  // namespace
+
+void add_record_options(CLI::App& app, RecordOptions& options) {
+  app.add_option("--record-calls", options.calls,
+                 "Write the calls of the allocator into this file, for `tidemark bench allocator`");
+  app.add_option("--memory-snapshot", options.snapshot,
+                 "Write the allocator's blocks and latest events, and where in the program they come from, into this "
+                 "file; NAME.trace.json is written for chrome://tracing and ui.perfetto.dev");
+}
+
+AllocatorRecords::AllocatorRecords(RecordOptions options, bool debug) : options_(std::move(options)), debug_(debug) {
+  for (const std::string& path : {options_.calls, options_.snapshot}) {
+    if (!path.empty() && !std::ofstream(path)) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+  }
+}
+
+memory::AllocatorOptions AllocatorRecords::allocator_options() const {
+  const bool snapshot = !options_.snapshot.empty();
+  return {.history = {.capture_stacks = debug_ || snapshot, .kept_events = snapshot ? kKeptEvents : 0}};
+}
+
+memory::Allocator& AllocatorRecords::around(memory::Allocator& below) {
+  if (options_.calls.empty()) return below;
+  recorder_ = std::make_unique<memory::RecordingAllocator>(below, options_.calls);
+  return *recorder_;
+}
+
+void AllocatorRecords::write(const memory::CachingAllocator& allocator) const {
+  write_file(options_.calls, [&](std::ostream& out) { memory::write_call_trace(recorder_->trace(), out); });
+  write_file(options_.snapshot, [&](std::ostream& out) {
+    const memory::MemorySnapshot snapshot = allocator.snapshot();
+    out << (options_.snapshot.ends_with(".trace.json") ? memory::to_chrome_trace(snapshot) : memory::to_json(snapshot));
+  });
+}
+
+}  // namespace tidemark::cli
