@@ -1,6 +1,7 @@
 #include "memory/budget/idle_release_allocator.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -46,13 +47,26 @@ void IdleReleaseAllocator::watch() {
       since = Clock::now();
       released = false;
     }
-    if (released || Clock::now() - since < idle_) continue;
-    released = true;
+    if (!released && Clock::now() - since >= idle_) released = release();
+  }
+}
+
+// True if there is nothing left to give back. What a stream may still use is looked at again: a first look only asks
+// the stream.
+bool IdleReleaseAllocator::release() {
+  try {
     const int64_t bytes = below_.trim(0);
-    if (bytes == 0) continue;
-    released_bytes_ += bytes;
-    ++releases_;
-    log(LogLevel::info, "idle_release", {{"bytes", bytes}, {"idle_ms", static_cast<int64_t>(idle_.count())}});
+    if (bytes > 0) {
+      released_bytes_ += bytes;
+      ++releases_;
+      log(LogLevel::info, "idle_release", {{"bytes", bytes}, {"idle_ms", static_cast<int64_t>(idle_.count())}});
+    }
+    const AllocatorStats left = below_.stats();
+    return left.cached_bytes + left.pending_bytes == 0;
+  } catch (const std::exception& e) {
+    // Nobody waits for this thread's answer; the caller of the next allocate() hears of a broken device.
+    log(LogLevel::error, "idle_release_failed", {{"reason", e.what()}});
+    return true;
   }
 }
 

@@ -1,7 +1,8 @@
 // Gives cached pages back when nobody has asked for a while: an instance that sleeps leaves its memory to others.
 //
 // A decorator: it forwards, counts the calls, and a thread of its own trims the allocator below once no call has come
-// for `idle`. Blocks in callers' hands stay. What is asked for next is had from the device again.
+// for `idle`. Blocks in callers' hands stay; pages that a stream may still use go once it is done with them. What is
+// asked for next is had from the device again. A device that fails then is logged.
 #pragma once
 
 #include <atomic>
@@ -33,6 +34,7 @@ class IdleReleaseAllocator final : public Allocator {
 
  private:
   void watch();
+  bool release();
 
   Allocator& below_;
   const std::chrono::milliseconds idle_;

@@ -1,13 +1,19 @@
 // Several instances in one process, each with a budget of its own over the same device.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "base/error.h"
 #include "device/device_share.h"
 #include "device/host_memory.h"
+#include "device/sim/sim_memory.h"
+#include "device/sim/sim_stream.h"
+#include "device/sim/sim_test_name.h"
 #include "memory/allocator/caching_allocator.h"
+#include "memory/allocator/decorators/allocator_decorator.h"
 #include "memory/budget/budget.h"
 #include "memory/budget/idle_release_allocator.h"
 
@@ -97,6 +103,50 @@ TEST_F(Instances, IdleOneGivesItsCacheBackAndKeepsWhatIsInUse) {
   EXPECT_EQ(idle.released_bytes(), 12 * kMiB);
   const Block again(idle, {.bytes = 12 * kMiB});
   EXPECT_EQ(instance.share.committed_bytes(), 16 * kMiB);
+}
+
+// Asked for the first time, the stream has not told yet how far it is.
+TEST(IdleRelease, PagesOfAStreamGoOnceItIsDoneWithThem) {
+  SimMemory device(sim_test_name("idle"), 32 * kMiB);
+  SimQueues queues(1, &device.access());
+  const std::unique_ptr<Stream> stream = queues.make_stream();
+  PagePool pool(device);
+  CachingAllocator allocator(pool);
+  IdleReleaseAllocator idle(allocator, std::chrono::milliseconds(20));
+  std::byte* block = idle.allocate({.bytes = 8 * kMiB, .stream = stream.get()});
+  stream->fill(block, 1, 8 * kMiB);
+  stream->synchronize();
+  idle.deallocate(block);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (device.committed_bytes() > 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(device.committed_bytes(), 0);
+}
+
+// A device that has broken.
+class FailingTrim final : public AllocatorDecorator {
+ public:
+  using AllocatorDecorator::AllocatorDecorator;
+  int64_t trim(int64_t) override {
+    ++trims;
+    throw Error(ErrorCode::device, "lost");
+  }
+  std::atomic<int> trims{0};
+};
+
+TEST(IdleRelease, BrokenDeviceDoesNotEndTheProgram) {
+  HostMemory device;
+  PagePool pool(device);
+  CachingAllocator caching(pool);
+  FailingTrim failing(caching);
+  IdleReleaseAllocator idle(failing, std::chrono::milliseconds(4));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (failing.trims == 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GT(failing.trims, 0);
+  const Block block(idle, {.bytes = kMiB});
+  EXPECT_NE(block.data(), nullptr);
+  EXPECT_EQ(idle.releases(), 0);
 }
 
 TEST_F(Instances, BusyOneKeepsItsCache) {

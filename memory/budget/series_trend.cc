@@ -13,7 +13,12 @@
 // What that promises: whatever grows more slowly than about the square root of the steps is never called growth,
 // however long it goes on, and a straight leak is found once its rise is about ten times the noise of the floor.
 // What it cannot know: a cache that fills at an even pace is a leak until it stops; the same run with more steps tells.
-// A leak inside a cache that still fills is found when the leak is most of the rise.
+// A leak inside a cache that still fills is found when the leak is most of the rise. Below 200 steps more caches still
+// fill, so a verdict on fewer is worth less.
+//
+// On the workloads of testing/caching_workloads.cc, 200 seeds each: one false alarm in 12,000 runs of 200 steps
+// (sessions of random length), none in as many of 400 or 1,000; 64 KiB a step on top of those that do not hide it are
+// found in all 4,400 runs of 200 steps. Alone it is found after 24 steps, through noise of ±1 MiB after 105.
 #include "memory/budget/series_trend.h"
 
 #include <algorithm>
