@@ -97,6 +97,8 @@ class BodyCompiler {
 
   Body recompute(Graph verified, const Body& plain) const {
     const Planned planned = plannable(std::move(verified), plain);
+    // Bytes that no device has: as it stands it is refused as too large, which is the thing to say.
+    if (!memory::has_plannable_sums(planned.trace)) return plain;
     if (auto body = within(planned, options_.arena_budget_bytes, options_.recompute_options)) return std::move(*body);
     const int64_t least_bytes = least_budget(planned, plain.peak_bytes);
     auto least = within(planned, least_bytes, options_.recompute_options);

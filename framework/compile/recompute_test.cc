@@ -31,10 +31,10 @@ class RecomputeTest : public ::testing::Test {
  protected:
   // A chain x -> h0 -> h1 ... whose links are all read again on the way back, last first: y = ((x + h_n) + h_{n-1}) +
   // ...
-  Graph there_and_back(int length) {
+  Graph there_and_back(int length, const ValueType& type = kType) {
     Graph graph("there_and_back");
     Builder b(graph, ops_.table());
-    const ValueId x = b.external("x", kType, Category::input, Scope::micro_batch);
+    const ValueId x = b.external("x", type, Category::input, Scope::micro_batch);
     std::vector<ValueId> links;
     ValueId h = x;
     for (int i = 0; i < length; ++i) links.push_back(h = b.op("scratch", "h" + std::to_string(i), {h}));
@@ -116,6 +116,13 @@ TEST_F(RecomputeTest, OutOfReachNamesBothNumbersAndTheLeastBudget) {
     EXPECT_NE(text.find("least budget"), std::string::npos) << text;
     EXPECT_NE(text.find("memory.micro_batch"), std::string::npos) << text;
   }
+}
+
+TEST_F(RecomputeTest, BytesThatNoDeviceHasAreAPlanAboveTheBudgetAndNoBadData) {
+  const ValueType huge{DType::f32, Shape{int64_t{1} << 49}};
+  const Program program = compile_within(there_and_back(6, huge), int64_t{1} << 30, "search");
+  EXPECT_GT(program.arena_bytes, int64_t{1} << 52);
+  EXPECT_EQ(program.bodies[0].recomputation.further_runs, 0);
 }
 
 // Case: the refusal of a budget named another that was refused as well.

@@ -123,12 +123,14 @@ void Generator::check(const GenerateRequest& request) const {
 void Generator::check_memory(const KvCache& cache, const GenerateRequest& request) const {
   // The last token that is drawn is not read any more.
   const int64_t read = std::min(std::ssize(request.prompt) + request.tokens, shape_.tokens) - 1;
+  // Neither shares a page with the other.
   const int64_t cache_bytes = device_.round_up(cache.bytes_for(read));
-  if (cache_bytes + weights_.bytes() <= device_.limit_bytes()) return;
+  const int64_t weight_bytes = device_.round_up(weights_.bytes());
+  if (cache_bytes + weight_bytes <= device_.limit_bytes()) return;
   throw Error(ErrorCode::out_of_memory, std::to_string(request.samples) + " samples of " + std::to_string(read) +
                                             " tokens need a key/value cache of " + format_bytes(cache_bytes) +
-                                            " beside weights of " + format_bytes(weights_.bytes()) + ", the limit is " +
-                                            format_bytes(device_.limit_bytes()) +
+                                            " beside weights of " + format_bytes(weight_bytes) +
+                                            " in whole pages, the limit is " + format_bytes(device_.limit_bytes()) +
                                             "; ask for fewer tokens or samples, or raise memory.budget");
 }
 

@@ -210,6 +210,13 @@ TEST_F(GeneratorTest, ARequestThatCannotFitIsRefusedBeforeItRuns) {
   EXPECT_EQ(device_.alloc_calls(), calls + 1) << "addresses, no pages";
 }
 
+// Case: a limit of one and a half pages passed the look at bytes, and the cache found no page after the weights.
+TEST_F(GeneratorTest, OnlyWholePagesOfTheLimitCount) {
+  device_.set_limit_bytes(device_.granularity_bytes() * 3 / 2);
+  EXPECT_THAT(refusal({.prompt = {1, 2, 3}, .tokens = 1}, ErrorCode::out_of_memory),
+              ::testing::HasSubstr("in whole pages, the limit is"));
+}
+
 // A neighbour took what the limit leaves.
 TEST_F(GeneratorTest, ACacheThatFindsNoPagesIsNamed) {
   const int64_t page = device_.granularity_bytes();

@@ -134,6 +134,18 @@ int64_t bytes_taken_over(const StepTrace& trace, const Step& step) {
 
 void validate(const StepTrace& trace) { TraceCheck(trace).run(); }
 
+bool has_plannable_sums(const StepTrace& trace) {
+  int64_t bytes = 0, workspaces = 0, cost = 0;
+  const auto add = [](int64_t& sum, int64_t amount) { sum += std::min(amount, kMaxSum + 1 - sum); };
+  add(bytes, trace.fixed_bytes);
+  for (const StepValue& value : trace.values) add(bytes, value.bytes);
+  for (const Step& step : trace.steps) {
+    add(workspaces, step.workspace_bytes);
+    add(cost, step.cost);
+  }
+  return std::max({bytes, workspaces, cost}) <= kMaxSum;
+}
+
 int64_t total_cost(const StepTrace& trace) {
   int64_t cost = 0;
   for (const Step& step : trace.steps) cost += step.cost;

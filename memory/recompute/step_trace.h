@@ -49,6 +49,9 @@ struct StepTrace {
 // of the value's step, an alignment that is no power of two.
 void validate(const StepTrace& trace);
 
+// False where validate() refuses the amounts: bytes, workspaces or costs add up to more than 2^52.
+bool has_plannable_sums(const StepTrace& trace);
+
 int64_t total_cost(const StepTrace& trace);
 
 // Live bytes of the trace as it stands, fixed_bytes included: the highest over all steps, and where.

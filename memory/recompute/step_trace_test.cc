@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "memory/recompute/schedule.h"
 
@@ -98,6 +100,15 @@ TEST(StepTrace, FaultsNameTheStepOrValue) {
   trace = pair_of_steps();
   trace.steps[0].cost = int64_t{1} << 60;
   EXPECT_EQ(message_of(trace), "pair: step 0 'first': the cost of all add up to more than 2^52");
+  EXPECT_FALSE(has_plannable_sums(trace));
+  trace = pair_of_steps();
+  EXPECT_TRUE(has_plannable_sums(trace));
+  trace.values[0].bytes = trace.values[1].bytes = int64_t{3} << 50;
+  EXPECT_FALSE(has_plannable_sums(trace));
+  EXPECT_NE(message_of(trace), "no error");
+  trace = pair_of_steps();
+  trace.steps[0].workspace_bytes = trace.steps[1].workspace_bytes = std::numeric_limits<int64_t>::max();
+  EXPECT_FALSE(has_plannable_sums(trace));
   trace = pair_of_steps();
   trace.values[1].alignment = 3;
   EXPECT_EQ(message_of(trace), "pair: value 1 '' has alignment 3, which is no power of two");
