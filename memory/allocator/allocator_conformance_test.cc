@@ -10,6 +10,7 @@
 #include "memory/allocator/decorators/retry.h"
 #include "memory/allocator/decorators/statistics.h"
 #include "memory/allocator/decorators/tracking.h"
+#include "memory/budget/idle_release_allocator.h"
 
 namespace tidemark::memory {
 namespace {
@@ -57,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Limit, AllocatorConformance,
 INSTANTIATE_TEST_SUITE_P(Statistics, AllocatorConformance, testing::Values(maker<Decorated<StatisticsAllocator>>()));
 INSTANTIATE_TEST_SUITE_P(Tracking, AllocatorConformance, testing::Values(maker<Decorated<TrackingAllocator>>()));
 INSTANTIATE_TEST_SUITE_P(Retry, AllocatorConformance, testing::Values(maker<Decorated<RetryingAllocator>>()));
+INSTANTIATE_TEST_SUITE_P(IdleRelease, AllocatorConformance,
+                         testing::Values(maker<Decorated<IdleReleaseAllocator>>(std::chrono::hours(1))));
 
 }  // namespace
 }  // namespace tidemark::memory
