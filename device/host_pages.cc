@@ -76,11 +76,6 @@ void HostPages::create(std::span<PageId> pages, const std::function<int64_t()>& 
   file_->create(pages);
 }
 
-void HostPages::map(std::byte* data, std::span<const PageId> pages) {
-  file_->map(data, pages);
-  hide_from_children(data, static_cast<int64_t>(pages.size()) * kGranularityBytes);
-}
-
 // A new mapping of addresses without access has the flags of none.
 void HostPages::unmap(std::byte* data, int64_t bytes) {
   file_->unmap(data, bytes);
@@ -117,6 +112,8 @@ std::byte* HostPages::reserve(int64_t bytes) {
 }
 
 void HostPages::release(std::byte* data, int64_t bytes) {
+  // The mapped parts are holes in a forked child, where something else may lie by now.
+  if (file_ && file_->dropped()) return;
   const int64_t guard = page_bytes();
   if (::munmap(data - guard, static_cast<size_t>(bytes + 2 * guard)) != 0) {
     throw Error(ErrorCode::device, "munmap: " + reason());

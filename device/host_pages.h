@@ -25,8 +25,8 @@ class HostPages {
  public:
   static constexpr int64_t kGranularityBytes = int64_t{2} << 20;
 
-  // `device` is what messages call the device. `file_kind` is for tests. Pages of which children have none end with
-  // this process even if a forked child lives on.
+  // `device` is what messages call the device. `file_kind` is for tests. Of ranges, forked children inherit copies or
+  // have none; of created pages they never have any.
   enum class Children { inherit, have_none };
   explicit HostPages(std::string device, PageFileKind file_kind = PageFileKind::automatic,
                      Children children = Children::inherit);
@@ -42,13 +42,10 @@ class HostPages {
   // max_bytes tells how much the file can ever hold; asked by the first call.
   void create(std::span<PageId> pages, const std::function<int64_t()>& max_bytes);
   void destroy(std::span<const PageId> pages) { file_->destroy(pages); }
-  void map(std::byte* data, std::span<const PageId> pages);
+  void map(std::byte* data, std::span<const PageId> pages) { file_->map(data, pages); }
   void unmap(std::byte* data, int64_t bytes);
   void fill(std::span<const PageId> pages, uint8_t value) { file_->fill(pages, value); }
   int64_t measure_file() const { return file_ ? file_->measured_bytes() : 0; }
-  void drop_in_child() noexcept {
-    if (file_) file_->drop_in_child();
-  }
   PageFileKind file_kind() const { return file_ ? file_->kind() : file_kind_; }
 
  private:

@@ -80,7 +80,7 @@ std::string_view to_string(PageFileKind kind) {
 }
 
 PageFile::PageFile(int64_t page_bytes, int64_t max_bytes, PageFileKind kind)
-    : page_bytes_(page_bytes), max_chunks_(max_bytes / page_bytes) {
+    : page_bytes_(page_bytes), max_chunks_(max_bytes / page_bytes), after_fork_([this] { close_file(); }) {
   const int64_t bytes = max_chunks_ * page_bytes_;
   for (const PageFileKind candidate : {PageFileKind::tmpfs, PageFileKind::memfd}) {
     if (kind != PageFileKind::automatic && kind != candidate) continue;
@@ -95,11 +95,14 @@ PageFile::PageFile(int64_t page_bytes, int64_t max_bytes, PageFileKind kind)
   throw Error(ErrorCode::device, "no file for pages: " + why_);
 }
 
-PageFile::~PageFile() { drop_in_child(); }
+PageFile::~PageFile() { close_file(); }
 
-void PageFile::drop_in_child() noexcept {
-  if (file_ >= 0) ::close(file_);
-  file_ = -1;
+void PageFile::close_file() noexcept {
+  if (const int file = std::exchange(file_, -1); file >= 0) ::close(file);
+}
+
+void PageFile::check_not_dropped() const {
+  if (dropped()) throw Error(ErrorCode::device, "these pages were opened before a fork; the child must open its own");
 }
 
 int64_t PageFile::take_chunk() {
@@ -133,10 +136,10 @@ void PageFile::punch(int64_t chunk) {
   if (::fallocate(file_, mode, chunk * page_bytes_, page_bytes_) != 0) {
     throw Error(ErrorCode::device, "a page cannot be given back: " + reason());
   }
-  uses_[static_cast<size_t>(chunk)] = -1;
 }
 
 void PageFile::create(std::span<PageId> pages) {
+  check_not_dropped();
   size_t made = 0;
   try {
     for (; made < pages.size(); ++made) {
@@ -161,6 +164,7 @@ void PageFile::collapse(std::span<const PageId> pages) {
 }
 
 void PageFile::fill(std::span<const PageId> pages, uint8_t value) {
+  check_not_dropped();
   for_each_run(pages, [&](size_t at, size_t count) {
     const Window window(file_, pages[at].value * page_bytes_, static_cast<int64_t>(count) * page_bytes_, page_bytes_);
     if (!window.data()) throw Error(ErrorCode::out_of_memory, "no addresses to fill pages: " + reason());
@@ -173,12 +177,14 @@ void PageFile::destroy(std::span<const PageId> pages) {
     const bool known = page.value >= 0 && page.value < static_cast<int64_t>(uses_.size());
     TM_CHECK(known && uses_[static_cast<size_t>(page.value)] == 0,
              fmt::format("page {} is given back but is mapped or not there", page.value));
-    punch(page.value);
+    if (!dropped()) punch(page.value);
+    uses_[static_cast<size_t>(page.value)] = -1;
     free_.push(page.value);
   }
 }
 
 void PageFile::map(std::byte* data, std::span<const PageId> pages) {
+  check_not_dropped();
   int64_t done = 0;
   try {
     for_each_run(pages, [&](size_t at, size_t count) {
@@ -201,10 +207,16 @@ void PageFile::map_run(std::byte* data, int64_t first_chunk, int64_t count) {
                         first_chunk * page_bytes_);
   if (mapped == MAP_FAILED) throw Error(ErrorCode::out_of_memory, "pages cannot be mapped: " + reason());
   ::madvise(data, static_cast<size_t>(count * page_bytes_), MADV_DONTDUMP);
+  ::madvise(data, static_cast<size_t>(count * page_bytes_), MADV_DONTFORK);
   for (int64_t i = 0; i < count; ++i) note_mapped(data + i * page_bytes_, first_chunk + i);
 }
 
 void PageFile::unmap(std::byte* data, int64_t bytes) {
+  if (!dropped()) unmap_addresses(data, bytes);
+  for (int64_t at = 0; at < bytes; at += page_bytes_) note_unmapped(data + at);
+}
+
+void PageFile::unmap_addresses(std::byte* data, int64_t bytes) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (::mmap(data, static_cast<size_t>(bytes), PROT_NONE, flags, -1, 0) == MAP_FAILED) {
     throw Error(ErrorCode::device, "pages cannot be unmapped: " + reason());
@@ -212,7 +224,6 @@ void PageFile::unmap(std::byte* data, int64_t bytes) {
   // As reserved: pages may be committed there later.
   ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   ::madvise(data, static_cast<size_t>(bytes), MADV_DONTDUMP);
-  for (int64_t at = 0; at < bytes; at += page_bytes_) note_unmapped(data + at);
 }
 
 int64_t PageFile::chunk_at(std::byte* data) const {

@@ -13,6 +13,11 @@
 // a limit that the kernel keeps to the byte; needs the right to mount. `memfd`: an anonymous file, sealed so that its
 // size stays; the small pages of new chunks are collapsed into huge ones in one call. `automatic` is the first that the
 // kernel gives.
+//
+// The file is its process's alone: its mappings are shared ones, so a forked child would write into its parent's pages
+// and give them back. A child has none of the mappings (a touch is a fault) and lets the file go at once, so that its
+// memory ends with the parent. There, destroy() and unmap() change the books alone (something else may lie at the
+// addresses), and what needs the file throws Error(device).
 #pragma once
 
 #include <cstddef>
@@ -25,6 +30,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/after_fork.h"
 #include "device/device_memory.h"
 
 namespace tidemark {
@@ -56,18 +62,21 @@ class PageFile {
   void unmap(std::byte* data, int64_t bytes);
   // Fills pages that are there, mapped or not, with one byte.
   void fill(std::span<const PageId> pages, uint8_t value);
-  // In a forked child: lets the file go, so that its memory ends with the parent. Every other call fails from then on.
-  void drop_in_child() noexcept;
+  // True in a forked child.
+  bool dropped() const { return file_ < 0; }
   // What the kernel counts for the file. Throws Error(io).
   int64_t measured_bytes() const;
   // Runs of neighbouring chunks behind neighbouring addresses: what the kernel counts as one mapping each.
   int64_t mappings() const { return mappings_; }
 
  private:
+  void close_file() noexcept;
+  void check_not_dropped() const;
   int64_t take_chunk();
   void allocate(int64_t chunk);
   void punch(int64_t chunk);
   void collapse(std::span<const PageId> pages);
+  void unmap_addresses(std::byte* data, int64_t bytes);
   void map_run(std::byte* data, int64_t first_chunk, int64_t count);
   void note_mapped(std::byte* data, int64_t chunk);
   void note_unmapped(std::byte* data);
@@ -84,6 +93,7 @@ class PageFile {
   std::vector<int32_t> uses_;                       // by chunk that was ever used: how often it is mapped; -1: no page
   std::unordered_map<std::byte*, int64_t> chunks_;  // by address of the granule that it is behind
   int64_t mappings_ = 0;
+  AfterFork after_fork_;  // last: what it drops is there
 };
 
 }  // namespace tidemark

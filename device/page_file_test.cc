@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
 
 #include "base/error.h"
 
@@ -121,6 +126,52 @@ TEST_P(PageFileTest, MappedPageCannotBeGivenBack) {
   const Addresses addresses(1);
   file->map(addresses.data(), page);
   EXPECT_DEATH(file->destroy(page), "is given back but is mapped");
+}
+
+// Whether a mapping that others can see lies there.
+bool is_shared_mapping(const std::byte* data) {
+  std::ifstream maps("/proc/self/maps");
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    char access[5] = {};
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access) != 3) continue;
+    if (begin <= address && address < end) return access[3] == 's';
+  }
+  return false;
+}
+
+// What a child wrote to a shared mapping or gave back would be its parent's.
+TEST_P(PageFileTest, ForkedChildHasNoPagesAndTakesNoneAway) {
+  OPEN_OR_SKIP(file, 4);
+  std::vector<PageId> pages(2);
+  file->create(pages);
+  const Addresses addresses(2);
+  file->map(addresses.data(), pages);
+  addresses.data()[0] = addresses.data()[kPage] = std::byte{7};
+  ASSERT_TRUE(is_shared_mapping(addresses.data()));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    bool refused = false;
+    std::vector<PageId> more(1);
+    try {
+      file->create(more);
+    } catch (const Error& e) {
+      refused = e.code() == ErrorCode::device;
+    }
+    file->unmap(addresses.data(), 2 * kPage);
+    file->destroy(pages);
+    _exit((refused ? 0 : 1) + (file->dropped() ? 0 : 2) + (is_shared_mapping(addresses.data()) ? 4 : 0));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "1: it could create, 2: it has the file, 4: its addresses have pages: "
+                       << WEXITSTATUS(status);
+  EXPECT_FALSE(file->dropped());
+  EXPECT_EQ(addresses.data()[0], std::byte{7});
+  EXPECT_EQ(addresses.data()[kPage], std::byte{7});
+  EXPECT_EQ(file->measured_bytes(), 2 * kPage);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PageFileTest, testing::Values(PageFileKind::tmpfs, PageFileKind::memfd),

@@ -25,11 +25,12 @@ uint64_t own_pid_namespace() {
 
 struct ProcessState {
   char letter = '?';
+  int64_t threads = 0;
   uint64_t start_ticks = 0;
 };
 
-// From /proc/PID/stat: "pid (name) state ...", the start is the 22nd field. A name can hold anything, so the last
-// parenthesis ends it.
+// From /proc/PID/stat: "pid (name) state ...", the 20th field counts threads, the start is the 22nd. A name can hold
+// anything, so the last parenthesis ends it.
 std::optional<ProcessState> read_state(int64_t pid) {
   try {
     const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
@@ -39,8 +40,8 @@ std::optional<ProcessState> read_state(int64_t pid) {
     ProcessState state;
     fields >> state.letter;
     std::string skipped;
-    for (int field = 4; field < 22; ++field) fields >> skipped;
-    if (!(fields >> state.start_ticks)) return std::nullopt;
+    for (int field = 4; field < 20; ++field) fields >> skipped;
+    if (!(fields >> state.threads >> skipped >> state.start_ticks)) return std::nullopt;
     return state;
   } catch (const Error&) {
     return std::nullopt;
@@ -59,7 +60,9 @@ bool has_ended(const ProcessIdentity& process) {
   if (::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return true;
   const std::optional<ProcessState> state = read_state(process.pid);
   if (!state || process.start_ticks == 0) return false;
-  return state->letter == 'Z' || state->letter == 'X' || state->start_ticks != process.start_ticks;
+  if (state->start_ticks != process.start_ticks) return true;
+  // The letter is that of the first thread; while others run, or are still ending, the memory is there.
+  return (state->letter == 'Z' || state->letter == 'X') && state->threads <= 1;
 }
 
 }  // namespace tidemark

@@ -15,8 +15,8 @@ struct ProcessIdentity {
 
 ProcessIdentity this_process();
 
-// True if that process has surely ended (one that waits to be reaped has). False for processes of other namespaces and
-// where /proc cannot be read.
+// True if that process has surely ended, all its threads with it (one that waits to be reaped has). False for processes
+// of other namespaces and where /proc cannot be read.
 bool has_ended(const ProcessIdentity& process);
 
 }  // namespace tidemark

@@ -1,14 +1,18 @@
 #include "device/sim/sim_ledger.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -145,6 +149,34 @@ TEST(SimLedger, ClientThatDiesWithTheBooksLockedStopsNobody) {
     EXPECT_EQ(ledger.books().foreign_bytes, 0);
     ledger.give_back(100);
   }
+}
+
+// The system then shows the process as one that waits to be reaped.
+TEST(SimLedger, ProcessWhoseFirstThreadHasEndedIsStillAClient) {
+  const std::string name = sim_test_name("threads");
+  SimLedger ledger(name, 100);
+  ChildProcess child([&](const auto& tell) {
+    auto* theirs = new SimLedger(name, 100);
+    theirs->take(60);
+    std::thread([&tell] {
+      tell();
+      pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  });
+  ASSERT_TRUE(child.wait_for_tell());
+  const std::string stat = "/proc/" + std::to_string(child.pid()) + "/stat";
+  const auto first_thread_has_ended = [&] {
+    std::stringstream text;
+    text << std::ifstream(stat).rdbuf();
+    return text.str().find(") Z ") != std::string::npos;
+  };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!first_thread_has_ended() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  ASSERT_TRUE(first_thread_has_ended());
+  EXPECT_EQ(ledger.books().foreign_bytes, 60);
+  child.kill();
+  EXPECT_EQ(ledger.books().foreign_bytes, 0);
 }
 
 TEST(SimLedger, FileOfKilledProcessesIsTakenOverWithAnySize) {

@@ -15,10 +15,7 @@ SimMemory::SimMemory(const std::string& name, int64_t total_bytes, const SimOpti
       poison_(options.poison),
       ledger_(name, total_bytes, options.ledger_directory),
       pages_("sim:" + name, options.file_kind, HostPages::Children::have_none),
-      after_fork_([this] {
-        ledger_.drop_in_child();
-        pages_.drop_in_child();
-      }) {}
+      after_fork_([this] { ledger_.drop_in_child(); }) {}
 
 int64_t SimMemory::committable_bytes() const { return std::min(free_bytes(), room_.committable_bytes()); }
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <string>
 
+#include "device/after_fork.h"
 #include "device/device_memory.h"
 #include "device/host_pages.h"
 #include "device/host_room.h"
-#include "device/sim/after_fork.h"
 #include "device/sim/sim_access.h"
 #include "device/sim/sim_ledger.h"
 

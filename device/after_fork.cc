@@ -1,4 +1,4 @@
-#include "device/sim/after_fork.h"
+#include "device/after_fork.h"
 
 #include <pthread.h>
 
