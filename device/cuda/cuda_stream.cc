@@ -20,23 +20,32 @@ void check(const CudaStreamCalls& calls, const char* call, CUresult result) {
 class CudaEvent final : public Event {
  public:
   CudaEvent(const CudaStreamCalls& calls, CUcontext context) : calls_(calls), context_(context) {
-    check(calls_, "cuCtxSetCurrent", calls_.context_set_current(context_));
+    enter();
     check(calls_, "cuEventCreate", calls_.event_create(&event_, CU_EVENT_DISABLE_TIMING));
   }
   ~CudaEvent() override {
-    if (calls_.event_destroy(event_) != CUDA_SUCCESS) log(LogLevel::error, "device_event_leaked", {});
+    if (calls_.context_set_current(context_) != CUDA_SUCCESS || calls_.event_destroy(event_) != CUDA_SUCCESS) {
+      log(LogLevel::error, "device_event_leaked", {});
+    }
   }
 
   bool done() const override {
+    enter();
     const CUresult result = calls_.event_query(event_);
     if (result == CUDA_ERROR_NOT_READY) return false;
     check(calls_, "cuEventQuery", result);
     return true;
   }
-  void wait() override { check(calls_, "cuEventSynchronize", calls_.event_synchronize(event_)); }
+  void wait() override {
+    enter();
+    check(calls_, "cuEventSynchronize", calls_.event_synchronize(event_));
+  }
   CUevent get() const { return event_; }
 
  private:
+  // Whoever asks may be a thread that has made no call of CUDA yet.
+  void enter() const { check(calls_, "cuCtxSetCurrent", calls_.context_set_current(context_)); }
+
   const CudaStreamCalls calls_;
   const CUcontext context_;
   CUevent event_ = nullptr;

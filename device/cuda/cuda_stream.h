@@ -31,7 +31,8 @@ struct CudaStreamCalls {
 // Throws Error(device) that names the call which cannot be found.
 CudaStreamCalls load_cuda_stream_calls();
 
-// Keeps the device's primary context. Every call makes it the calling thread's context. Throws Error(device).
+// Keeps the device's primary context, and must outlive its events. Every call, those of its events too, makes it the
+// calling thread's context. Throws Error(device).
 class CudaStream final : public Stream {
  public:
   // `stream` stays its maker's and must outlive this; nullptr is the default stream.

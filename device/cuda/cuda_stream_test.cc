@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Fake {
   CUstream last_stream = nullptr;
 };
 Fake* fake = nullptr;
+thread_local bool has_context = false;
 
 CUresult enter(const char* name) {
   fake->calls.emplace_back(name);
@@ -49,7 +51,8 @@ CudaStreamCalls table() {
     return enter("release");
   };
   t.context_set_current = [](CUcontext context) {
-    return context == reinterpret_cast<CUcontext>(fake) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    has_context = context == reinterpret_cast<CUcontext>(fake);
+    return has_context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
   };
   t.event_create = [](CUevent* event, unsigned flags) {
     *event = reinterpret_cast<CUevent>(fake);
@@ -57,6 +60,7 @@ CudaStreamCalls table() {
     return flags == CU_EVENT_DISABLE_TIMING ? enter("event") : CUDA_ERROR_INVALID_VALUE;
   };
   t.event_destroy = [](CUevent) {
+    if (!has_context) return CUDA_ERROR_INVALID_CONTEXT;
     --fake->events;
     return CUDA_SUCCESS;
   };
@@ -65,11 +69,13 @@ CudaStreamCalls table() {
     return enter("record");
   };
   t.event_query = [](CUevent) {
+    if (!has_context) return CUDA_ERROR_INVALID_CONTEXT;
     const CUresult result = enter("query");
     if (result != CUDA_SUCCESS) return result;
     return fake->work_is_done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   };
   t.event_synchronize = [](CUevent) {
+    if (!has_context) return CUDA_ERROR_INVALID_CONTEXT;
     fake->work_is_done = true;
     return enter("wait");
   };
@@ -102,6 +108,16 @@ TEST_F(CudaStreamTest, AnEventIsDoneWhenTheDriverSaysSo) {
   EXPECT_FALSE(event->done());
   event->wait();
   EXPECT_TRUE(event->done());
+}
+
+TEST_F(CudaStreamTest, AnyThreadMayAskAnEvent) {
+  CudaStream stream(table(), 0, nullptr);
+  std::unique_ptr<Event> event = stream.make_event();
+  stream.record(*event);
+  std::thread([&] { EXPECT_TRUE(event->done()); }).join();
+  std::thread([&] { EXPECT_NO_THROW(event->wait()); }).join();
+  std::thread([&] { event.reset(); }).join();
+  EXPECT_EQ(fake_.events, 0);
 }
 
 TEST_F(CudaStreamTest, CopiesFillsAndWaits) {
