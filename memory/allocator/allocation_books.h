@@ -9,6 +9,9 @@
 
 namespace tidemark::memory {
 
+// More than any device has; what is asked for beyond it is refused before anything is counted in pages.
+inline constexpr int64_t kLargestBlockBytes = int64_t{1} << 50;
+
 inline int64_t round_up_to_alignment(int64_t bytes) {
   return (bytes + kAllocationAlignment - 1) / kAllocationAlignment * kAllocationAlignment;
 }

@@ -67,7 +67,7 @@ CachingAllocator::~CachingAllocator() {
 }
 
 CachingAllocator::Want CachingAllocator::want_of(const AllocationRequest& request) {
-  TM_CHECK(request.bytes > 0 && request.bytes <= (int64_t{1} << 50), fmt::format("a block of {} bytes", request.bytes));
+  TM_CHECK(request.bytes > 0, fmt::format("a block of {} bytes", request.bytes));
   Want want{request, fences_.index_of(request.stream), 0};
   if (request.bytes >= large_bytes_) want.pages = static_cast<uint32_t>((request.bytes - 1) / page_bytes_ + 1);
   return want;
@@ -87,8 +87,9 @@ std::byte* CachingAllocator::allocate(const AllocationRequest& request) {
 
 std::byte* CachingAllocator::allocate_block(const AllocationRequest& request) {
   Lock lock(mutex_);
-  const Want want = want_of(request);
   books_.note_call();
+  if (request.bytes > kLargestBlockBytes) refuse(lock, request, request.bytes);
+  const Want want = want_of(request);
   std::byte* data = take(want);
   if (data) {
     books_.note_hit();

@@ -59,7 +59,8 @@ class CachingAllocator final : public Allocator {
   void reset_peaks() override;
   int64_t trim(int64_t cached_bytes) override;
 
-  // Before a stream ends: waits for it and makes what it released everybody's. It must hold no live blocks.
+  // Before a stream ends: waits for it and makes what it released everybody's. Its live blocks and those that it uses
+  // stay; the stream is done with them.
   void forget(Stream& stream);
 
   std::vector<LiveBlock> live_blocks() const;
@@ -97,7 +98,7 @@ class CachingAllocator final : public Allocator {
   bool wait_for_streams(Lock& lock);
   void wait_for_all(Lock& lock);
   void ask_for_more(Lock& lock, const Want& want, int64_t missing_pages);
-  [[noreturn]] void refuse(Lock& lock, const Want& want, int64_t missing_bytes);
+  [[noreturn]] void refuse(Lock& lock, const AllocationRequest& request, int64_t missing_bytes);
 
   void release(std::byte* address) const;
   void poll() const;

@@ -1,8 +1,12 @@
 #include "memory/allocator/caching_allocator.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <thread>
 
 #include "base/error.h"
@@ -183,6 +187,42 @@ TEST(CachingAllocatorDeath, ForeignAndDoubleFreesAreBugs) {
   allocator.deallocate(large);
   EXPECT_DEATH(allocator.deallocate(small), "not the start of a live block");
   EXPECT_DEATH(allocator.deallocate(large), "not the start of a live block");
+}
+
+TEST_F(CachingAllocatorTest, MoreThanAnyDeviceHasIsRefused) {
+  for (const int64_t bytes : {(int64_t{1} << 50) + 1, std::numeric_limits<int64_t>::max()}) {
+    try {
+      take(bytes);
+      FAIL() << bytes;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    }
+  }
+  EXPECT_EQ(allocator_.stats().out_of_memory, 2);
+  expect_sound();
+}
+
+// As a program does that forks and whose child ends in good order.
+TEST(CachingAllocatorInAFork, ChildLeavesItsParentsBlocksAlone) {
+  HostMemory device;
+  auto pool = std::make_unique<PagePool>(device);
+  auto allocator = std::make_unique<CachingAllocator>(*pool);
+  std::byte* block = allocator->allocate({4 * kMiB});
+  std::memset(block, 5, 4 * kMiB);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    allocator->deallocate(block);
+    allocator.reset();
+    pool.reset();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(block[4 * kMiB - 1], std::byte{5});
+  EXPECT_EQ(device.measured_bytes(), 4 * kMiB);
+  allocator->deallocate(block);
 }
 
 TEST_F(CachingAllocatorTest, ThreadsShareIt) {

@@ -64,7 +64,7 @@ void CachingAllocator::ask_for_more(Lock& lock, const Want& want, int64_t missin
   const int64_t missing_bytes = std::max(page_bytes_, missing_pages * page_bytes_ - device_free_bytes());
   const bool more = options_.on_out_of_memory && options_.on_out_of_memory(missing_bytes);
   lock.lock();
-  if (!more && releases_ == releases) refuse(lock, want, missing_bytes);
+  if (!more && releases_ == releases) refuse(lock, want.request, missing_bytes);
 }
 
 // Returns how many pages are missing; 0 if `data` has its block.
@@ -153,11 +153,11 @@ void CachingAllocator::wait_for_all(Lock& lock) {
   while (wait_for_streams(lock));
 }
 
-void CachingAllocator::refuse(Lock& lock, const Want& want, int64_t missing_bytes) {
+void CachingAllocator::refuse(Lock& lock, const AllocationRequest& request, int64_t missing_bytes) {
   books_.note_out_of_memory();
   const AllocatorStats stats = read_stats();
   lock.unlock();
-  throw Error(ErrorCode::out_of_memory, describe_refusal(want.request, missing_bytes, stats, live_blocks(), device_));
+  throw Error(ErrorCode::out_of_memory, describe_refusal(request, missing_bytes, stats, live_blocks(), device_));
 }
 
 void CachingAllocator::poll() const {

@@ -33,6 +33,14 @@ StreamIndex StreamFences::index_of(Stream* stream) {
   return last_ = static_cast<StreamIndex>(states_.size() - 1);
 }
 
+uint64_t StreamFences::note_release(StreamIndex stream) {
+  if (stream == 0) return 0;
+  State& state = states_[stream];
+  const uint64_t number = ++state.released;
+  if (!state.stream) state.done = state.fenced = number;
+  return number;
+}
+
 void StreamFences::fence(State& state) {
   if (state.fenced == state.released || state.fences.size() >= kMaxFences) return;
   std::shared_ptr<Event> event;

@@ -27,8 +27,8 @@ class StreamFences {
   StreamIndex index_of(Stream* stream);
   StreamIndex count() const { return static_cast<StreamIndex>(states_.size()); }
 
-  // The number of a release in its stream; 0 for stream 0, which is always done.
-  uint64_t note_release(StreamIndex stream) { return stream == 0 ? 0 : ++states_[stream].released; }
+  // The number of a release in its stream; 0 for stream 0, which is always done, as is a stream that was forgotten.
+  uint64_t note_release(StreamIndex stream);
   bool done(StreamIndex stream, uint64_t number) const { return number <= states_[stream].done; }
   // True if nothing of the stream is outstanding.
   bool idle(StreamIndex stream) const { return states_[stream].released == states_[stream].done; }

@@ -138,6 +138,21 @@ TEST_F(StreamReuseTest, ForgottenStreamLeavesItsPagesToAll) {
   allocator_.deallocate(all);
 }
 
+TEST_F(StreamReuseTest, BlocksOfAForgottenStreamCanGoBackLater) {
+  std::unique_ptr<Stream> brief = queues_.make_stream();
+  std::byte* own = take(8 * kMiB, brief.get());
+  std::byte* small = take(5000, brief.get());
+  std::byte* used = take(8 * kMiB, first_.get());
+  allocator_.record_use(used, *brief);
+  allocator_.forget(*brief);
+  brief.reset();
+  for (std::byte* block : {own, small, used}) allocator_.deallocate(block);
+  first_->synchronize();
+  std::byte* all = take(32 * kMiB, second_.get());
+  allocator_.deallocate(all);
+  expect_sound();
+}
+
 // Each block is filled with a value by its stream and copied out before it goes back; what was copied shows whether
 // somebody else wrote into it.
 TEST(StreamReuseProperty, NobodyWritesIntoAnothersBlock) {

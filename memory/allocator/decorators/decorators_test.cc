@@ -1,6 +1,8 @@
 // What each decorator is about; what all allocators do is in allocator_conformance_test.cc.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "device/host_memory.h"
 #include "memory/allocator/caching_allocator.h"
@@ -33,6 +35,15 @@ TEST_F(DecoratorTest, FailureInjectionRefusesTheNamedCallOnce) {
   EXPECT_EQ(failing.calls(), 3);
   EXPECT_EQ(failing.refused(), 1);
   EXPECT_EQ(caching_.stats().allocations, 2) << "the upstream saw the refused request";
+}
+
+TEST_F(DecoratorTest, LimitCountsTheLargestNumberToo) {
+  LimitingAllocator limited(caching_, "user", std::numeric_limits<int64_t>::max());
+  EXPECT_THROW(limited.allocate({std::numeric_limits<int64_t>::max()}), Error);
+  EXPECT_EQ(limited.held_bytes(), 0);
+  limited.set_limit_bytes(1000);
+  EXPECT_THROW(limited.allocate({std::numeric_limits<int64_t>::max()}), Error);
+  EXPECT_EQ(limited.held_bytes(), 0);
 }
 
 TEST_F(DecoratorTest, FailureInjectionRefusesEveryNthAndLargeOnes) {

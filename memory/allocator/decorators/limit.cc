@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.h"
@@ -14,7 +15,7 @@ LimitingAllocator::LimitingAllocator(Allocator& upstream, std::string name, int6
     : AllocatorDecorator(upstream), name_(std::move(name)), limit_bytes_(limit_bytes) {}
 
 std::byte* LimitingAllocator::allocate(const AllocationRequest& request) {
-  const int64_t bytes = round_up_to_alignment(request.bytes);
+  const int64_t bytes = round_up_to_alignment(std::min(request.bytes, kLargestBlockBytes));
   // Booked before it is asked for: two threads never cross the limit together.
   const int64_t held = held_bytes_ += bytes;
   if (held > limit_bytes_) {
