@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <sstream>
 
 #include "base/error.h"
+#include "memory/allocator/decorators/allocator_decorator.h"
 #include "memory/call_trace/recording_allocator.h"
 
 namespace tidemark::memory {
@@ -72,6 +74,30 @@ TEST(RecordingAllocator, WritesDownWhatSucceeded) {
       {0, 10, Category::weights}, {1, 20, Category::user}, {0, 0, Category::user}, {1, 0, Category::user}};
   EXPECT_EQ(recorder.trace().calls, expected);
   EXPECT_EQ(recorder.trace().name, "run");
+}
+
+// As an allocator does that asks somebody for memory before it refuses.
+class MallocThatAsks final : public AllocatorDecorator {
+ public:
+  using AllocatorDecorator::AllocatorDecorator;
+  std::byte* allocate(const AllocationRequest& request) override {
+    if (ask) ask();
+    return upstream().allocate(request);
+  }
+  std::function<void()> ask;
+};
+
+TEST(RecordingAllocator, BlocksGoBackInsideOfARequest) {
+  Malloc bottom;
+  MallocThatAsks inner(bottom);
+  RecordingAllocator recorder(inner, "run");
+  std::byte* cached = recorder.allocate({.bytes = 10});
+  inner.ask = [&] { recorder.deallocate(cached); };
+  std::byte* wanted = recorder.allocate({.bytes = 20});
+  const std::vector<AllocatorCall> expected = {
+      {0, 10, Category::user}, {0, 0, Category::user}, {1, 20, Category::user}};
+  EXPECT_EQ(recorder.trace().calls, expected);
+  recorder.deallocate(wanted);
 }
 
 }  // namespace
