@@ -29,6 +29,14 @@ void add_record_options(CLI::App& app, RecordOptions& options) {
                  "file; NAME.trace.json is written for chrome://tracing and ui.perfetto.dev");
 }
 
+void refuse_records_without_allocator(const RecordOptions& options, bool data_is_packed) {
+  if (data_is_packed || (options.calls.empty() && options.snapshot.empty())) return;
+  throw Error(
+      ErrorCode::config,
+      "--record-calls and --memory-snapshot look at the allocator, which this run does not use: its data is not "
+      "packed, so every byte lies in the planned arena (see tidemark plan --svg)");
+}
+
 AllocatorRecords::AllocatorRecords(RecordOptions options, bool debug) : options_(std::move(options)), debug_(debug) {
   for (const std::string& path : {options_.calls, options_.snapshot}) {
     if (!path.empty() && !std::ofstream(path)) throw Error(ErrorCode::io, "cannot write '" + path + "'");

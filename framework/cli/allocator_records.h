@@ -19,6 +19,9 @@ struct RecordOptions {
 // --record-calls and --memory-snapshot
 void add_record_options(CLI::App& app, RecordOptions& options);
 
+// Throws Error(config) if records are wanted of a training run that has no allocator.
+void refuse_records_without_allocator(const RecordOptions& options, bool data_is_packed);
+
 class AllocatorRecords {
  public:
   // debug: memory.debug; blocks that are left at the end are then named by place. Throws Error(io) if a file cannot be

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "framework/cli/allocator_records.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
 #include "framework/cli/options.h"
@@ -13,6 +14,7 @@
 #include "framework/inference/generator.h"
 #include "framework/train/run_books.h"
 #include "memory/allocator/caching_allocator.h"
+#include "memory/allocator/decorators/allocator_decorator.h"
 #include "ops/all_ops.h"
 
 namespace tidemark::cli {
@@ -25,6 +27,7 @@ struct SoakOptions {
   int64_t steps = 200;
   bool generate = false;
   int64_t tokens = 64;
+  RecordOptions records;
 };
 
 int parse(SoakOptions& options, int argc, char** argv) {
@@ -39,6 +42,7 @@ int parse(SoakOptions& options, int argc, char** argv) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str()
       ->needs(generate);
+  add_record_options(app, options.records);
   return parse_command_line(app, argc, argv);
 }
 
@@ -75,13 +79,18 @@ class Record {
 };
 
 // The steps of a training run, evaluations and all, without its checkpoints. Gives the budget.
-int64_t soak_training(const config::LoadedConfig& config, RunDevice& device, Record& record) {
+int64_t soak_training(const config::LoadedConfig& config, const SoakOptions& soak, RunDevice& device, Record& record) {
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);
   const train::PlannedRun planned = train::plan_run(config, ops, *device.memory, budget);
   train::check_budget(planned, budget);
   const config::MemorySection& memory = config.config.memory;
-  train::TrainingRun run(planned, *device.memory, memory.growth, memory.debug);
+  refuse_records_without_allocator(soak.records, planned.batch.packed());
+  AllocatorRecords records(soak.records, memory.debug);
+  const train::TrainingRun::Decorate decorate = [&records](memory::Allocator& below) {
+    return std::make_unique<memory::AllocatorDecorator>(records.around(below));
+  };
+  train::TrainingRun run(planned, *device.memory, memory.growth, memory.debug, decorate, records.allocator_options());
   run.trainer().initialise(planned.initializers);
   train::RunOptions options;
   options.eval_every = config.config.train.eval_every;
@@ -91,6 +100,7 @@ int64_t soak_training(const config::LoadedConfig& config, RunDevice& device, Rec
     record.take(train::read_books_between_steps(run), bodies);
   };
   run.run(options);
+  if (run.allocator() != nullptr) records.write(*run.allocator());
   return budget.limit_bytes();
 }
 
@@ -108,7 +118,9 @@ int64_t soak_generation(const config::LoadedConfig& loaded, const SoakOptions& o
   const ops::OpSet ops = ops::all_ops();
   const data::DataInfo data = text_info(loaded);
   memory::PagePool pages(*device.memory);
-  memory::CachingAllocator allocator(pages);
+  AllocatorRecords records(options.records, config.memory.debug);
+  memory::CachingAllocator caching(pages, records.allocator_options());
+  memory::Allocator& allocator = records.around(caching);
   inference::ModelWeights weights(*config.model, data, ops.table(), allocator);
   weights.initialise(static_cast<uint64_t>(config.train.seed));
   inference::Generator generator(*config.model, data, ops, weights, *device.memory, allocator,
@@ -122,6 +134,7 @@ int64_t soak_generation(const config::LoadedConfig& loaded, const SoakOptions& o
     books += memory::books_of_pages(kv_cache(cache_bytes), cache_bytes + pages.cached_bytes());
     record.take(books, 0, report.kv_cache_bytes);  // the same request: no new shapes
   }
+  records.write(caching);
   return budget.limit_bytes();
 }
 
@@ -144,8 +157,8 @@ int run_soak(int argc, char** argv) {
   RunDevice device = open_device(config);
   take_stop_signals();
   Record record(*device.memory, options.steps, options.config.json ? std::cerr : std::cout);
-  const int64_t budget_bytes =
-      options.generate ? soak_generation(config, options, device, record) : soak_training(config, device, record);
+  const int64_t budget_bytes = options.generate ? soak_generation(config, options, device, record)
+                                                : soak_training(config, options, device, record);
   Soaked soaked{.model = std::string(config.config.model->kind()),
                 .device = device.choice.name,
                 .what = options.generate ? "generate" : "train",

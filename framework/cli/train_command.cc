@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iostream>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "framework/cli/allocator_records.h"
 #include "framework/cli/budget_watch.h"
@@ -144,10 +143,7 @@ int run_train(int argc, char** argv) {
        {"budget_bytes", planned.budget_bytes},
        {"digest", planned.plan_digest}});
   train::check_budget(planned, budget);
-  if (!planned.batch.packed() && (!options.records.calls.empty() || !options.records.snapshot.empty()))
-    throw Error(ErrorCode::config,
-                "--record-calls and --memory-snapshot look at the allocator, which this run does not use: its data is "
-                "not packed, so every byte lies in the planned arena (see tidemark plan --svg)");
+  refuse_records_without_allocator(options.records, planned.batch.packed());
   take_stop_signals();
   return TrainCommand(options, config, planned, device).execute();
 }

@@ -67,6 +67,17 @@ TEST_F(AllocatorRecords, ASnapshotSaysWhereBlocksComeFrom) {
   EXPECT_FALSE(Json::parse(read_file(in("memory.trace.json")))["traceEvents"].empty());
 }
 
+TEST_F(AllocatorRecords, SoakWritesThemToo) {
+  const Finished training =
+      run({"soak", "-c", in("lines.yaml"), "--steps", "6", "--record-calls", in("soak.csv"), "--json"});
+  ASSERT_EQ(training.exit_code, 0) << training.err;
+  EXPECT_GT(memory::read_call_trace_file(in("soak.csv")).calls.size(), 50u);
+  const Finished requests = run({"soak", "-c", in("verse.yaml"), "--generate", "--steps", "3", "--tokens", "4",
+                                 "--memory-snapshot", in("soak.json"), "--json"});
+  ASSERT_EQ(requests.exit_code, 0) << requests.err;
+  EXPECT_FALSE(Json::parse(read_file(in("soak.json")))["events"].empty());
+}
+
 TEST_F(AllocatorRecords, ARunWithoutAnAllocatorSaysSo) {
   const Finished trained = run({"train", "-c", in("verse.yaml"), "--record-calls", in("calls.csv")});
   EXPECT_EQ(trained.exit_code, 2);
