@@ -1,5 +1,5 @@
 """A shared library for other programs: every object of the given libraries and of what they use, not only those that
-one program happens to call."""
+one program happens to call. What they see of it is what `exports` names."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
@@ -33,7 +33,7 @@ def _tm_shared_library_impl(ctx):
     archives = depset(archives).to_list()
     out = ctx.actions.declare_file(ctx.attr.name)
     args = ctx.actions.args()
-    args.add_all(["-shared", "-o", out, "-Wl,-z,defs"])
+    args.add_all(["-shared", "-o", out, "-Wl,-z,defs", "-Wl,--version-script=" + ctx.file.exports.path])
     args.add_all(objects)
     args.add_all(archives)
     args.add_all(depset(flags).to_list())
@@ -42,7 +42,7 @@ def _tm_shared_library_impl(ctx):
     ctx.actions.run(
         executable = toolchain.compiler_executable,
         arguments = [args],
-        inputs = depset(objects + archives, transitive = [toolchain.all_files]),
+        inputs = depset(objects + archives + [ctx.file.exports], transitive = [toolchain.all_files]),
         outputs = [out],
         mnemonic = "SharedLibrary",
         use_default_shell_env = True,
@@ -53,6 +53,7 @@ tm_shared_library = rule(
     implementation = _tm_shared_library_impl,
     attrs = {
         "deps": attr.label_list(providers = [CcInfo], cfg = _position_independent),
+        "exports": attr.label(allow_single_file = True, mandatory = True, doc = "A version script of the linker"),
         "_allowlist_function_transition": attr.label(
             default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
         ),

@@ -15,6 +15,9 @@ namespace {
 // Free memory is looked at again after so many bytes: neighbours take some meanwhile.
 constexpr int64_t kCommitStepBytes = int64_t{64} << 20;
 
+// Sums of a few of these still fit into 64 bits.
+constexpr int64_t kMostAddressBytes = int64_t{1} << 60;
+
 // Half-open ranges of granules in [first, last) whose committed state is `state`, as long as they get.
 std::vector<std::pair<size_t, size_t>> runs_of(const std::vector<bool>& committed, bool state, size_t first,
                                                size_t last) {
@@ -108,7 +111,11 @@ int64_t DeviceMemory::measured_bytes() const {
 DeviceUse DeviceMemory::use() const { return {capacity_bytes(), free_bytes(), committed_bytes(), foreign_bytes()}; }
 
 VirtualRange DeviceMemory::reserve(int64_t bytes) {
-  TM_CHECK(bytes > 0 && bytes < (int64_t{1} << 62), fmt::format("reserve of {} bytes", bytes));
+  TM_CHECK(bytes > 0, fmt::format("reserve of {} bytes", bytes));
+  if (bytes > kMostAddressBytes) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("device '{}' has no address range of {} ({} bytes)", name_, format_bytes(bytes), bytes));
+  }
   const int64_t rounded = round_up(bytes);
   const std::lock_guard lock(mutex_);
   ++alloc_calls_;

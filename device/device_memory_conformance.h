@@ -7,7 +7,9 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,19 @@ TEST_P(DeviceMemoryConformance, ReservedAddressesHaveNoPages) {
   EXPECT_EQ(range.bytes(), 4 * granule_);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(range.data()) % static_cast<uintptr_t>(granule_), 0u);
   expect_committed(0);
+}
+
+TEST_P(DeviceMemoryConformance, NoAmountIsTooLargeToBeRefusedInWords) {
+  for (const int64_t bytes : {std::numeric_limits<int64_t>::max(), int64_t{1} << 62, (int64_t{1} << 60) + 1}) {
+    try {
+      memory_->reserve(bytes);
+      FAIL() << "reserved " << bytes;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::out_of_memory);
+      EXPECT_NE(std::string(e.what()).find(std::to_string(bytes)), std::string::npos) << e.what();
+    }
+  }
+  EXPECT_EQ(memory_->committed_bytes(), 0);
 }
 
 TEST_P(DeviceMemoryConformance, CommittedIsMeasuredAndWritable) {

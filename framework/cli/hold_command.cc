@@ -1,6 +1,7 @@
 // `tidemark hold`: a neighbour for tests and trials, which takes pages of a device and keeps them.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <limits>
@@ -37,8 +38,9 @@ int parse(HoldOptions& options, int argc, char** argv) {
   return parse_command_line(app, argc, argv);
 }
 
-// Throws Error(config) for what is no amount of memory.
+// Throws Error(config) for what is no amount of memory, or no time (nan passes the option's check).
 int64_t wanted_bytes(const HoldOptions& options) {
+  if (std::isnan(options.seconds)) throw Error(ErrorCode::config, "--seconds nan is no time; write 1.5");
   const int64_t bytes = parse_bytes(options.bytes);
   if (bytes == 0) throw Error(ErrorCode::config, "--bytes 0 holds nothing; write 512MiB");
   return bytes;

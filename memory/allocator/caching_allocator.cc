@@ -40,11 +40,7 @@ CachingAllocator::CachingAllocator(PagePool& pool, AllocatorOptions options)
                    ? std::make_unique<AllocationHistory>(options_.history)
                    : nullptr),
       spans_(device_) {
-  reclaimer_ = device_.add_reclaimer([this](int64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    poll();
-    return release_pages((bytes + page_bytes_ - 1) / page_bytes_) * page_bytes_;
-  });
+  reclaimer_ = device_.add_reclaimer([this](int64_t bytes) { return reclaim(bytes); });
 }
 
 CachingAllocator::~CachingAllocator() {

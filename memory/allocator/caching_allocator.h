@@ -11,8 +11,9 @@
 // stays out of reach until those are done. nullptr is the calling thread: its blocks are everybody's at once, so its
 // work on them must be done when they go back, and it gets no bytes that a stream may still use.
 //
-// Out of memory: the device's reclaimers have given what others keep, this allocator's own free pages are used up; then
-// it waits for streams, then asks options.on_out_of_memory, and only then refuses.
+// Out of memory: the device's reclaimers have given what others keep, and that and this allocator's own free pages are
+// too few together; then it waits for streams, then asks options.on_out_of_memory, and only then refuses. A refused
+// request leaves the free pages where they were.
 #pragma once
 
 #include <functional>
@@ -102,6 +103,7 @@ class CachingAllocator final : public Allocator {
 
   void release(std::byte* address) const;
   void poll() const;
+  int64_t reclaim(int64_t bytes);
   int64_t release_pages(int64_t count);
   int64_t reserved_pages() const;
   int64_t free_pages() const;

@@ -123,12 +123,33 @@ void CachingAllocator::harvest(int64_t count, std::vector<PageId>& hand) {
   }
 }
 
+namespace {
+
+// This allocator's own free pages are counted as there when a thread of it asks for more: to give them to the device
+// and take them back would win nothing, and lose them from the cache where the request is refused after all.
+thread_local const CachingAllocator* growing_here = nullptr;
+
+struct GrowingHere {
+  explicit GrowingHere(const CachingAllocator* allocator) { growing_here = allocator; }
+  ~GrowingHere() { growing_here = nullptr; }
+};
+
+}  // namespace
+
+int64_t CachingAllocator::reclaim(int64_t bytes) {
+  if (growing_here == this) return 0;
+  const std::lock_guard lock(mutex_);
+  poll();
+  return release_pages((bytes + page_bytes_ - 1) / page_bytes_) * page_bytes_;
+}
+
 // False if the device refuses.
 bool CachingAllocator::take_pages(Lock& lock, int64_t count, std::vector<PageId>& hand) {
   std::vector<PageId> taken(static_cast<size_t>(count));
   lock.unlock();
   bool refused = false;
   try {
+    const GrowingHere growing(this);
     pool_.take(taken);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;

@@ -1,5 +1,6 @@
 #include "memory/c_api/tidemark_memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -24,6 +25,21 @@ class Entry {
 
   DeviceMemory& device() { return *device_; }
   CachingAllocator& allocator() { return allocator_; }
+
+  // Pages that lie in the pool are nobody else's: they are cached, too.
+  AllocatorStats stats() const {
+    AllocatorStats stats = allocator_.stats();
+    const int64_t pooled_bytes = pool_.cached_bytes();
+    stats.cached_bytes += pooled_bytes;
+    stats.reserved_bytes += pooled_bytes;
+    stats.reserved_peak_bytes = std::max(stats.reserved_peak_bytes, stats.reserved_bytes);
+    return stats;
+  }
+
+  int64_t empty_cache() {
+    const int64_t released_bytes = allocator_.trim(0);
+    return released_bytes + pool_.trim(0);
+  }
 
   // nullptr where the device has no streams. A handle is wrapped once and kept: programs have few streams and reuse
   // them.
@@ -60,6 +76,7 @@ class Entries {
   }
 
   void use(int device, const std::string& setting) {
+    if (device < 0) throw Error(ErrorCode::config, "device " + std::to_string(device) + " is no number of a device");
     parse_device_setting(setting);
     const std::lock_guard lock(mutex_);
     if (entries_[device]) {
@@ -141,7 +158,8 @@ int tidemark_set_limit(int device, int64_t bytes) {
 
 int tidemark_get_stats(int device, tidemark_memory_stats* stats) {
   return guarded(-1, [&] {
-    const tidemark::memory::AllocatorStats now = Entries::instance().get(device).allocator().stats();
+    if (!stats) throw tidemark::Error(tidemark::ErrorCode::config, "tidemark_get_stats: stats is NULL");
+    const tidemark::memory::AllocatorStats now = Entries::instance().get(device).stats();
     *stats = {now.requested_bytes,   now.allocated_bytes, now.reserved_bytes,       now.cached_bytes,
               now.pending_bytes,     now.slack_bytes,     now.allocated_peak_bytes, now.reserved_peak_bytes,
               now.device_free_bytes, now.out_of_memory};
@@ -150,7 +168,7 @@ int tidemark_get_stats(int device, tidemark_memory_stats* stats) {
 }
 
 int64_t tidemark_empty_cache(int device) {
-  return guarded<int64_t>(-1, [&] { return Entries::instance().get(device).allocator().trim(0); });
+  return guarded<int64_t>(-1, [&] { return Entries::instance().get(device).empty_cache(); });
 }
 
 const char* tidemark_last_error(void) { return tidemark::memory::last_error.c_str(); }

@@ -18,10 +18,12 @@ extern "C" {
 void* tidemark_alloc(ptrdiff_t bytes, int device, void* stream);
 
 /* Gives back what tidemark_alloc() gave on the same device; NULL does nothing. The stream is the block's. Work that it
- * was given before may still use the block. `bytes` is not looked at. */
+ * was given before may still use the block. `bytes` is not looked at. Anything else (a second free, an address inside a
+ * block, another device's block) ends the program with a line that says so, as free() does. */
 void tidemark_free(void* address, ptrdiff_t bytes, int device, void* stream);
 
-/* Chooses what the number stands for. 0, or -1 if the number is in use already or the setting is not understood. */
+/* Chooses what the number (0 or more) stands for. 0, or -1 if the number is in use already or the setting is not
+ * understood. */
 int tidemark_use_device(int device, const char* setting);
 
 /* The device gives this program no more than so many bytes. 0, or -1. */

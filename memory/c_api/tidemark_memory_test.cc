@@ -80,6 +80,36 @@ TEST(CApi, ADeviceThatIsNotThereIsAnErrorEveryTime) {
   EXPECT_EQ(tidemark_empty_cache(77), -1);
 }
 
+TEST(CApi, WhatNobodyCanMeanIsAnError) {
+  EXPECT_EQ(tidemark_use_device(-1, "cpu"), -1);
+  EXPECT_NE(std::string(tidemark_last_error()).find("-1"), std::string::npos) << tidemark_last_error();
+  ASSERT_EQ(tidemark_use_device(6, "cpu"), 0);
+  EXPECT_EQ(tidemark_alloc(PTRDIFF_MAX, 6, nullptr), nullptr);
+  EXPECT_NE(std::string(tidemark_last_error()).find("cannot give"), std::string::npos) << tidemark_last_error();
+  EXPECT_EQ(tidemark_get_stats(6, nullptr), -1);
+  EXPECT_NE(std::string(tidemark_last_error()).find("NULL"), std::string::npos) << tidemark_last_error();
+}
+
+// Whatever a refused request gathered on its way must be in the figures and go back with the cache.
+TEST(CApi, ARefusalLosesNoMemory) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  ASSERT_EQ(tidemark_use_device(7, "cpu"), 0);
+  ASSERT_EQ(tidemark_set_limit(7, 64 * kMiB), 0);
+  void* freed = tidemark_alloc(40 * kMiB, 7, nullptr);
+  void* kept = tidemark_alloc(20 * kMiB, 7, nullptr);
+  tidemark_free(freed, 0, 7, nullptr);
+  EXPECT_EQ(tidemark_alloc(50 * kMiB, 7, nullptr), nullptr);
+  EXPECT_NE(std::string(tidemark_last_error()).find("6.0 MiB are missing"), std::string::npos) << tidemark_last_error();
+  tidemark_memory_stats stats;
+  ASSERT_EQ(tidemark_get_stats(7, &stats), 0);
+  EXPECT_EQ(stats.reserved + stats.device_free, 64 * kMiB);
+  EXPECT_EQ(stats.cached + stats.device_free, 44 * kMiB);
+  EXPECT_EQ(tidemark_empty_cache(7), stats.cached);
+  ASSERT_EQ(tidemark_get_stats(7, &stats), 0);
+  EXPECT_EQ(stats.device_free, 44 * kMiB);
+  tidemark_free(kept, 0, 7, nullptr);
+}
+
 TEST(CApi, ThreadsHaveTheirOwnErrors) {
   ASSERT_EQ(tidemark_use_device(5, "cpu"), 0);
   std::vector<std::thread> threads;

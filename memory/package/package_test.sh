@@ -31,5 +31,7 @@ expect "$out" "64.0 MiB"
 expect "$out" "requested 5000000 refused 1"
 expect "$out" "given back 6291456"
 nm -D --defined-only "$work/prefix/lib/libtidemark_memory.so" | grep -q ' T tidemark_alloc$' || fail "tidemark_alloc is not exported"
+others=$(nm -D --defined-only "$work/prefix/lib/libtidemark_memory.so" | grep -cvE '[ _]tidemark_|8tidemark' || true)
+[ "$others" -eq 0 ] || fail "$others symbols that are not ours are exported"
 if ldd "$work/prefix/lib/libtidemark_memory.so" | grep -q libcuda.so; then fail "the library links libcuda"; fi
 echo "package_test: passed"

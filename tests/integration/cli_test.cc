@@ -133,6 +133,16 @@ TEST_F(Cli, ABadCommandLineIsTwo) {
   EXPECT_EQ(run({"train", "-c", config_, "--resume"}).exit_code, 2) << "there is no checkpoint.dir to resume from";
 }
 
+TEST_F(Cli, HoldRefusesWhatNobodyHas) {
+  for (const std::string device : {"cpu", "sim:hold_refuses?size=8MiB"}) {
+    for (const std::string bytes : {"9223372036854775807", "4194305TiB"}) {
+      const Finished finished = run({"hold", "--device", device, "--bytes", bytes, "--seconds", "0"});
+      EXPECT_EQ(finished.exit_code, 3) << device << " " << bytes << ": " << finished.err;
+    }
+    EXPECT_EQ(run({"hold", "--device", device, "--bytes", "1", "--seconds", "nan"}).exit_code, 2);
+  }
+}
+
 TEST_F(Cli, HelpIsZeroAndOnStandardOutput) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"--help"}, {"train", "--help"}, {"plan", "--help"}, {"config", "--help"}}) {
