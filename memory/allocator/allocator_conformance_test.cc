@@ -11,6 +11,7 @@
 #include "memory/allocator/decorators/statistics.h"
 #include "memory/allocator/decorators/tracking.h"
 #include "memory/budget/idle_release_allocator.h"
+#include "memory/call_trace/recording_allocator.h"
 
 namespace tidemark::memory {
 namespace {
@@ -58,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Limit, AllocatorConformance,
 INSTANTIATE_TEST_SUITE_P(Statistics, AllocatorConformance, testing::Values(maker<Decorated<StatisticsAllocator>>()));
 INSTANTIATE_TEST_SUITE_P(Tracking, AllocatorConformance, testing::Values(maker<Decorated<TrackingAllocator>>()));
 INSTANTIATE_TEST_SUITE_P(Retry, AllocatorConformance, testing::Values(maker<Decorated<RetryingAllocator>>()));
+INSTANTIATE_TEST_SUITE_P(Recording, AllocatorConformance, testing::Values(maker<Decorated<RecordingAllocator>>("run")));
 INSTANTIATE_TEST_SUITE_P(IdleRelease, AllocatorConformance,
                          testing::Values(maker<Decorated<IdleReleaseAllocator>>(std::chrono::hours(1))));
 

@@ -5,9 +5,9 @@
 namespace tidemark::memory {
 
 // Written down after the block is there and before it goes back: another thread that gets the address next comes later
-// in the trace, and the inner allocator is called without the lock, since it may ask somebody who gives blocks back.
+// in the trace, and the upstream is called without the lock, since it may ask somebody who gives blocks back.
 std::byte* RecordingAllocator::allocate(const AllocationRequest& request) {
-  std::byte* address = inner_.allocate(request);
+  std::byte* address = upstream().allocate(request);
   const std::lock_guard lock(mutex_);
   trace_.calls.push_back({next_id_, request.bytes, request.category});
   ids_[address] = next_id_++;
@@ -22,7 +22,7 @@ void RecordingAllocator::deallocate(std::byte* address) {
     trace_.calls.push_back({found->second, 0, Category::user});
     ids_.erase(found);
   }
-  inner_.deallocate(address);
+  upstream().deallocate(address);
 }
 
 CallTrace RecordingAllocator::trace() const {

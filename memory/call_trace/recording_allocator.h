@@ -2,32 +2,28 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
-#include "memory/allocator/allocator.h"
+#include "memory/allocator/decorators/allocator_decorator.h"
 #include "memory/call_trace/call_trace.h"
 
 namespace tidemark::memory {
 
-class RecordingAllocator final : public Allocator {
+class RecordingAllocator final : public AllocatorDecorator {
  public:
-  // `inner` must outlive it.
-  RecordingAllocator(Allocator& inner, std::string name) : inner_(inner), trace_{std::move(name), {}} {}
+  RecordingAllocator(Allocator& upstream, std::string name)
+      : AllocatorDecorator(upstream), trace_{std::move(name), {}} {}
 
   // A refused call is not written down.
   std::byte* allocate(const AllocationRequest& request) override;
   void deallocate(std::byte* address) override;
-  void record_use(std::byte* address, Stream& stream) override { inner_.record_use(address, stream); }
-
-  AllocatorStats stats() const override { return inner_.stats(); }
-  void reset_peaks() override { inner_.reset_peaks(); }
-  int64_t trim(int64_t cached_bytes) override { return inner_.trim(cached_bytes); }
 
   // What was called so far.
   CallTrace trace() const;
 
  private:
-  Allocator& inner_;
   mutable std::mutex mutex_;
   CallTrace trace_;
   std::unordered_map<std::byte*, int64_t> ids_;
