@@ -36,6 +36,7 @@ CachingAllocator::CachingAllocator(PagePool& pool, AllocatorOptions options)
       options_(std::move(options)),
       page_bytes_(pool.page_bytes()),
       large_bytes_(options_.large_bytes > 0 ? std::min(options_.large_bytes, page_bytes_) : page_bytes_ / 2),
+      most_bytes_(std::min(kLargestBlockBytes, device_.capacity_bytes())),
       history_(options_.history.capture_stacks || options_.history.kept_events > 0
                    ? std::make_unique<AllocationHistory>(options_.history)
                    : nullptr),
@@ -84,7 +85,8 @@ std::byte* CachingAllocator::allocate(const AllocationRequest& request) {
 std::byte* CachingAllocator::allocate_block(const AllocationRequest& request) {
   Lock lock(mutex_);
   books_.note_call();
-  if (request.bytes > kLargestBlockBytes) refuse(lock, request, request.bytes);
+  // Nothing could help, and addresses for it would cost tables of their size.
+  if (request.bytes > most_bytes_) refuse(lock, request, request.bytes - most_bytes_);
   const Want want = want_of(request);
   std::byte* data = take(want);
   if (data) {

@@ -103,11 +103,13 @@ class CachingAllocator final : public Allocator {
 
   void release(std::byte* address) const;
   void poll() const;
+  size_t release_drained() const;  // of blocks that other streams used: how many
   int64_t reclaim(int64_t bytes);
   int64_t release_pages(int64_t count);
   int64_t reserved_pages() const;
   int64_t free_pages() const;
-  int64_t shared_pages() const;  // free ones that are everybody's
+  int64_t draining_pages() const;  // of blocks that have pages of their own
+  int64_t shared_pages() const;    // free ones that are everybody's
   AllocatorStats read_stats() const;
   int64_t device_free_bytes() const;  // that the limit allows
 
@@ -116,6 +118,7 @@ class CachingAllocator final : public Allocator {
   const AllocatorOptions options_;
   const int64_t page_bytes_;
   const int64_t large_bytes_;
+  const int64_t most_bytes_;  // of one block: what the device has
   int64_t reclaimer_ = 0;
   const std::unique_ptr<AllocationHistory> history_;  // nullptr: none is kept
 

@@ -214,7 +214,8 @@ TEST(CachingAllocatorDeath, ForeignAndDoubleFreesAreBugs) {
 }
 
 TEST_F(CachingAllocatorTest, MoreThanAnyDeviceHasIsRefused) {
-  for (const int64_t bytes : {(int64_t{1} << 50) + 1, std::numeric_limits<int64_t>::max()}) {
+  for (const int64_t bytes :
+       {device_.capacity_bytes() + 1, (int64_t{1} << 50) + 1, std::numeric_limits<int64_t>::max()}) {
     try {
       take(bytes);
       FAIL() << bytes;
@@ -222,7 +223,8 @@ TEST_F(CachingAllocatorTest, MoreThanAnyDeviceHasIsRefused) {
       EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
     }
   }
-  EXPECT_EQ(allocator_.stats().out_of_memory, 2);
+  EXPECT_EQ(allocator_.stats().out_of_memory, 3);
+  EXPECT_EQ(device_.alloc_calls(), 0) << "addresses were taken for it";
   expect_sound();
 }
 

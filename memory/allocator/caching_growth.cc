@@ -182,9 +182,15 @@ void CachingAllocator::refuse(Lock& lock, const AllocationRequest& request, int6
 }
 
 void CachingAllocator::poll() const {
-  fences_.poll();
-  for (StreamIndex stream = 1; stream < fences_.count(); ++stream) spans_.share(stream, fences_.done_number(stream));
-  std::erase_if(draining_, [this](const auto& draining) {
+  // What has drained is released in its own stream, which is then to be asked, too: else nobody would wait for it.
+  do {
+    fences_.poll();
+    for (StreamIndex stream = 1; stream < fences_.count(); ++stream) spans_.share(stream, fences_.done_number(stream));
+  } while (release_drained() > 0);
+}
+
+size_t CachingAllocator::release_drained() const {
+  return std::erase_if(draining_, [this](const auto& draining) {
     const bool done = std::all_of(draining.second.begin(), draining.second.end(),
                                   [this](const auto& use) { return fences_.done(use.first, use.second); });
     if (done) release(draining.first);
@@ -212,6 +218,12 @@ int64_t CachingAllocator::free_pages() const {
   return pages;
 }
 
+int64_t CachingAllocator::draining_pages() const {
+  int64_t pages = 0;
+  for (const auto& [data, uses] : draining_) pages += spans_.holds(data) ? spans_.pages(spans_.find(data)) : 0;
+  return pages;
+}
+
 int64_t CachingAllocator::shared_pages() const {
   int64_t pages = spans_.shared_pages();
   for (size_t owner = 0; owner < heaps_.size(); ++owner) {
@@ -233,7 +245,7 @@ AllocatorStats CachingAllocator::read_stats() const {
   AllocatorStats stats = books_.stats();
   stats.reserved_bytes = reserved_pages() * page_bytes_;
   stats.cached_bytes = shared_pages() * page_bytes_;
-  stats.pending_bytes = free_pages() * page_bytes_ - stats.cached_bytes;
+  stats.pending_bytes = (free_pages() + draining_pages()) * page_bytes_ - stats.cached_bytes;
   stats.slack_bytes = stats.reserved_bytes - stats.allocated_bytes - stats.cached_bytes - stats.pending_bytes;
   stats.largest_free_block_bytes = stats.cached_bytes;
   for (const auto& heap : heaps_) {

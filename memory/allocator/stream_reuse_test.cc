@@ -126,6 +126,22 @@ TEST_F(StreamReuseTest, RecordedUseKeepsABlockFromItsOwnStream) {
   }
 }
 
+// First for the stream that used the block too, then for its own.
+TEST_F(StreamReuseTest, WhoNeedsTheBytesWaitsForAllStreamsOfABlock) {
+  std::byte* block = take(32 * kMiB, first_.get());
+  allocator_.record_use(block, *second_);
+  keep_busy(*first_, block);
+  keep_busy(*second_, block);
+  allocator_.deallocate(block);
+  EXPECT_EQ(allocator_.stats().pending_bytes, 32 * kMiB);
+  EXPECT_EQ(allocator_.stats().slack_bytes, 0);
+  const std::unique_ptr<Stream> third = queues_.make_stream();
+  std::byte* all = take(32 * kMiB, third.get());
+  allocator_.deallocate(all);
+  allocator_.forget(*third);
+  expect_sound();
+}
+
 TEST_F(StreamReuseTest, ForgottenStreamLeavesItsPagesToAll) {
   std::unique_ptr<Stream> brief = queues_.make_stream();
   std::byte* block = take(8 * kMiB, brief.get());
