@@ -51,6 +51,14 @@ class Entry {
     return stream.get();
   }
 
+  void forget_stream(void* handle) {
+    const std::lock_guard lock(streams_mutex_);
+    const auto found = streams_.find(handle);
+    if (found == streams_.end()) return;
+    allocator_.forget(*found->second);
+    streams_.erase(found);
+  }
+
  private:
   const DeviceChoice choice_;
   const std::unique_ptr<DeviceMemory> device_;
@@ -137,6 +145,13 @@ void tidemark_free(void* address, ptrdiff_t, int device, void* stream) {
     auto* const block = static_cast<std::byte*>(address);
     if (tidemark::Stream* last_user = entry.stream(stream)) entry.allocator().record_use(block, *last_user);
     entry.allocator().deallocate(block);
+    return 0;
+  });
+}
+
+int tidemark_forget_stream(int device, void* stream) {
+  return guarded(-1, [&] {
+    Entries::instance().get(device).forget_stream(stream);
     return 0;
   });
 }

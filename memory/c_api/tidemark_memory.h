@@ -3,7 +3,8 @@
  *
  * Devices are numbers. Number N is the CUDA device N, unless tidemark_use_device() said otherwise before its first use,
  * or the environment variable TIDEMARK_DEVICE does so for number 0: "cpu", "cuda:1", "sim:NAME?size=2GiB".
- * All functions are thread-safe. Sizes are bytes. */
+ * All functions are thread-safe. Sizes are bytes. A forked child must not use blocks, or devices in use, of its parent.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -14,13 +15,18 @@ extern "C" {
 #endif
 
 /* Memory of the device, aligned to 256 bytes, for work on the stream (a cudaStream_t; ignored where the device has
- * none). NULL for a size of 0, and where there is no memory: tidemark_last_error() says why. */
+ * none), which must live until tidemark_forget_stream() or the program's end. NULL for a size of 0, and where there is
+ * no memory: tidemark_last_error() says why. */
 void* tidemark_alloc(ptrdiff_t bytes, int device, void* stream);
 
 /* Gives back what tidemark_alloc() gave on the same device; NULL does nothing. The stream is the block's. Work that it
  * was given before may still use the block. `bytes` is not looked at. Anything else (a second free, an address inside a
  * block, another device's block) ends the program with a line that says so, as free() does. */
 void tidemark_free(void* address, ptrdiff_t bytes, int device, void* stream);
+
+/* Before a stream is destroyed that was given to tidemark_alloc() or tidemark_free(): waits for its work and looks at
+ * it no more. Its blocks stay and can be freed later, with a stream that lives. 0, or -1. */
+int tidemark_forget_stream(int device, void* stream);
 
 /* Chooses what the number (0 or more) stands for. 0, or -1 if the number is in use already or the setting is not
  * understood. */

@@ -110,6 +110,17 @@ TEST(CApi, ARefusalLosesNoMemory) {
   tidemark_free(kept, 0, 7, nullptr);
 }
 
+TEST(CApi, AStreamThatIsUnknownIsForgottenAlready) {
+  ASSERT_EQ(tidemark_use_device(8, "cpu"), 0);
+  int stream = 0;
+  void* block = tidemark_alloc(1000, 8, &stream);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(tidemark_forget_stream(8, &stream), 0);
+  tidemark_free(block, 1000, 8, nullptr);
+  EXPECT_EQ(tidemark_forget_stream(77, &stream), -1) << "no such device";
+  EXPECT_NE(std::string(tidemark_last_error()).find("cuda:77"), std::string::npos);
+}
+
 TEST(CApi, ThreadsHaveTheirOwnErrors) {
   ASSERT_EQ(tidemark_use_device(5, "cpu"), 0);
   std::vector<std::thread> threads;
