@@ -24,9 +24,11 @@ void write_file(const std::string& path, Write&& write) {
 void add_record_options(CLI::App& app, RecordOptions& options) {
   app.add_option("--record-calls", options.calls,
                  "Write the calls of the allocator into this file, for `tidemark bench allocator`");
-  app.add_option("--memory-snapshot", options.snapshot,
-                 "Write the allocator's blocks and latest events, and where in the program they come from, into this "
-                 "file; NAME.trace.json is written for chrome://tracing and ui.perfetto.dev");
+  app.add_option(
+      "--memory-snapshot", options.snapshot,
+      "Write the allocator's blocks at the end, its latest 100000 events, and where in the program they come "
+      "from, into this file as JSON; a name that ends in .trace.json: in the form that chrome://tracing and "
+      "ui.perfetto.dev open");
 }
 
 void refuse_records_without_allocator(const RecordOptions& options, bool data_is_packed) {

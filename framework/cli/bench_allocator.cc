@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "framework/cli/options.h"
 #include "memory/bench/allocator_bench.h"
 #include "memory/bench/call_generators.h"
@@ -36,17 +37,23 @@ std::string generator_names() {
 }
 
 void add_options(CLI::App& app, Arguments& arguments) {
-  app.add_option("traces", arguments.files, "Recorded calls: CSV with call,id,bytes,category");
+  app.add_option(
+      "traces", arguments.files,
+      "Recorded calls: CSV with call,id,bytes,category, as train, generate and soak --record-calls write them");
   app.add_option("--generate", arguments.generate, "Generated calls: " + generator_names() + ", or all")
       ->delimiter(',');
   app.add_option("--calls", arguments.generator.calls, "About so many calls of each generated trace")
-      ->check(CLI::Range(1, 100'000'000));
-  app.add_option("--live", arguments.live, "About the most bytes that are live at once in generated traces");
-  app.add_option("--seed", arguments.generator.seed, "Seed of generated traces");
-  app.add_option("--limit", arguments.limit, "The device gives no more than this (512MiB)");
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  app.add_option("--live", arguments.live, "About the most bytes that are live at once in generated traces: 1GiB")
+      ->capture_default_str();
+  app.add_option("--seed", arguments.generator.seed, "Seed of generated traces")->capture_default_str();
+  app.add_option("--limit", arguments.limit,
+                 "The device gives no more than this: 512MiB; without it: what this machine has");
   app.add_flag("--tight", arguments.bench.tight, "The device gives no more than the bound of each trace");
   app.add_option("--repeats", arguments.bench.repeats, "Replays of each trace; times are medians")
-      ->check(CLI::Range(1, 1000));
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   app.add_option("--peer", arguments.bench.peers,
                  "Also the time of malloc and free of this library (a path; glibc is this program's own)");
   app.add_flag("--hits", arguments.hits, "Also the time of a call that finds its block in the cache");
@@ -94,7 +101,9 @@ int run_bench_allocator(int argc, char** argv) {
   }
   for (const std::string& file : arguments.files) traces.push_back(memory::read_call_trace_file(file));
   if (traces.empty() && !arguments.hits)
-    throw Error(ErrorCode::config, "name a trace, or --generate " + generator_names() + ", or --hits");
+    throw Error(ErrorCode::config, "name a trace, or --generate " + generator_names() + ", or all, or --hits");
+
+  start_logging(LogLevel::warning, 0);  // every replay is a device of its own, and each would say what its pages are
 
   memory::AllocatorBenchReport report;
   report.options = arguments.bench;

@@ -33,14 +33,20 @@ int parse(PlanOptions& options, int argc, char** argv) {
   CLI::App app("Prints the peak of device memory and what it is for; takes no device memory", "tidemark plan");
   add_config_options(app, options.config);
   app.add_option("--budget", options.budget, "Instead of memory.budget: 4GiB, 1048576 or 90%");
-  app.add_option("--svg", options.svg,
-                 "Draws into this file: the arena of the body with the peak (time by offset, categories in colour), or "
-                 "the curve of --frontier");
+  app.add_option(
+      "--svg", options.svg,
+      "Draws into this SVG file: the arena of the body with the peak (instructions to the right, offsets in bytes "
+      "upwards, categories in colour), or "
+      "the curve of --frontier");
   app.add_flag("--explain", options.explain, "Also the largest tensors at the peak, the kernels, and what runs again");
   auto* frontier = app.add_flag(
       "--frontier", options.frontier,
-      "Also the curve of budget against the extra cost of recomputation, from the least budget that works");
-  app.add_option("--points", options.points, "Budgets of --frontier")->check(CLI::Range(2, 500))->needs(frontier);
+      "Also the curve of budget against the extra cost of recomputation (overhead; `at least`: what no schedule within "
+      "that budget is below), from the least budget that works to what nothing is run again in");
+  app.add_option("--points", options.points, "Budgets of --frontier")
+      ->check(CLI::Range(2, 500))
+      ->capture_default_str()
+      ->needs(frontier);
   app.add_flag("--estimate", options.estimate,
                "Costs from FLOPs and bytes instead of measurements; plans also for a CUDA device that is not there");
   return parse_command_line(app, argc, argv);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <ostream>
 
@@ -71,6 +72,17 @@ void explain_recomputation(const compile::Body& body, std::ostream& out) {
     for (ValueId v : i.output_values) bytes += body.graph.value(v).type.bytes();
     out << fmt::format("  {:>12}  {:<28} {}\n", format_bytes(bytes), i.op, i.node);
   }
+}
+
+// Names say how many samples, and for packed data how many rows.
+void print_bodies(const train::PlannedRun& run, std::ostream& out) {
+  out << (run.batch.packed() ? "bodies [samples x rows]" : "bodies [samples]") << label(run) << '\n';
+  size_t width = 0;
+  for (const compile::Body& body : run.program->bodies) width = std::max(width, body.name.size());
+  for (const compile::Body& body : run.program->bodies)
+    out << fmt::format(
+        "  {:<{}} {:>6} instructions, peak {}{}\n", body.name, width, body.instructions.size(), exact(body.peak_bytes),
+        body.plan.proven_optimal ? ", proven optimal" : ", lower bound " + exact(body.lower_bound_bytes));
 }
 
 }  // namespace
@@ -157,11 +169,7 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
     if (bytes > 0) out << fmt::format("  {:<14} {}\n", to_string(static_cast<Category>(c)), exact(bytes));
   }
   out << fmt::format("  {:<14} {}\n", "free in arena", exact(run.planned_peak_bytes - live));
-  out << "bodies" << label(run) << '\n';
-  for (const compile::Body& body : program.bodies)
-    out << fmt::format(
-        "  {:<18} {:>5} instructions, peak {}{}\n", body.name, body.instructions.size(), exact(body.peak_bytes),
-        body.plan.proven_optimal ? ", proven optimal" : ", lower bound " + exact(body.lower_bound_bytes));
+  print_bodies(run, out);
   out << fmt::format("planned in {:.3f} s, digest {}\n", run.plan_seconds, run.plan_digest.substr(0, 16));
 }
 

@@ -43,6 +43,11 @@ int parse(SoakOptions& options, int argc, char** argv) {
       ->capture_default_str()
       ->needs(generate);
   add_record_options(app, options.records);
+  app.footer(
+      "Columns, after each step: allocated: live bytes; reserved: held of the device; kv cache: most during the "
+      "request; "
+      "weights: part of allocated; device free: nobody's; host: this process's memory outside the device; bodies: "
+      "compiled for the shapes of packed data, kept in a cache of the host that fills at first.");
   return parse_command_line(app, argc, argv);
 }
 

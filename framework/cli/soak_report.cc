@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kLine = "{:>7}  {:>11}  {:>11}  {:>11}  {:>11}  {:>11}  {:>11}\n";
+constexpr const char* kLine = "{:>7}  {:>11}  {:>11}  {:>11}  {:>11}  {:>11}  {:>11}  {:>6}\n";
 
 int64_t bytes_of(const SoakSample& sample, Category category) {
   return sample.memory.books.allocated[static_cast<size_t>(category)];
@@ -45,8 +45,8 @@ ordered_json trends_json(const memory::GrowthVerdict& verdict) {
 }  // namespace
 
 void print_soak_header(std::ostream& out) {
-  out << fmt::format(fmt::runtime(kLine), "step", "allocated", "reserved", "kv cache", "weights", "device free",
-                     "host");
+  out << fmt::format(fmt::runtime(kLine), "step", "allocated", "reserved", "kv cache", "weights", "device free", "host",
+                     "bodies");
 }
 
 void print_soak_line(const SoakSample& sample, std::ostream& out) {
@@ -54,7 +54,7 @@ void print_soak_line(const SoakSample& sample, std::ostream& out) {
   out << fmt::format(fmt::runtime(kLine), sample.step, format_bytes(memory::sum(sample.memory.books.allocated)),
                      format_bytes(sample.memory.device.own_bytes), format_bytes(kv_cache),
                      format_bytes(bytes_of(sample, Category::weights)), format_bytes(sample.memory.device.free_bytes),
-                     format_bytes(sample.memory.host_bytes));
+                     format_bytes(sample.memory.host_bytes), sample.compiled_bodies);
 }
 
 ordered_json soak_json(const Soaked& soaked) {

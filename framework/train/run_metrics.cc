@@ -6,6 +6,9 @@
 namespace tidemark::train {
 namespace {
 
+// How much of a body's time its further runs take, by the costs that it was planned with.
+double recomputed_share(const compile::Recomputation& r) { return r.overhead / (1 + r.overhead); }
+
 std::vector<std::string_view> category_names() {
   std::vector<std::string_view> names;
   for (int c = 0; c < kCategoryCount; ++c) names.push_back(to_string(static_cast<Category>(c)));
@@ -30,8 +33,6 @@ void raise_to(Counter& counter, int64_t total) {
 void declare_unused(Counters& c) {
   c.gauge("tidemark_device_memory_context_bytes", "Taken by the driver's context, modules and libraries.");
   c.gauges("tidemark_comm_memory_bytes", "Communication buffers.", "kind", {"bucket", "staging"});
-  c.counter("tidemark_recomputed_ops_total", "Instructions run again to save memory.");
-  c.counter("tidemark_recompute_seconds_total", "Time spent in them.");
   c.counters("tidemark_batch_changes_total", "Changes of the micro-batch.", "direction", {"up", "down"});
   c.counters("tidemark_comm_bytes_total", "Bytes moved between ranks.", "op",
              {"all_reduce", "reduce_scatter", "all_gather"});
@@ -47,7 +48,7 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
       allocated_(c.gauges("tidemark_memory_allocated_bytes", "Live bytes by purpose.", "category", category_names())),
       reserved_(c.gauge("tidemark_memory_reserved_bytes", "Bytes that the process holds on the device.")),
       cached_(c.gauge("tidemark_memory_cached_bytes", "Wholly free pages kept by the allocator.")),
-      slack_(c.gauge("tidemark_memory_slack_bytes", "Bytes in pages that small blocks pin.")),
+      slack_(c.gauge("tidemark_memory_slack_bytes", "Free bytes in pages of the allocator that live blocks lie in.")),
       allocated_peak_(
           c.gauge("tidemark_memory_allocated_peak_bytes", "Highest live bytes of the plan's instructions.")),
       reserved_peak_(c.gauge("tidemark_memory_reserved_peak_bytes", "Highest reserved bytes so far.")),
@@ -58,7 +59,7 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
       device_free_(c.gauge("tidemark_device_memory_free_bytes", "Bytes that nobody uses.")),
       foreign_(c.gauge("tidemark_device_memory_foreign_bytes", "Held by other processes.")),
       unattributed_(
-          c.gauge("tidemark_device_memory_unattributed_bytes", "Total less everything else that is measured.")),
+          c.gauge("tidemark_device_memory_unattributed_bytes", "Total less reserved, foreign and free bytes.")),
       loss_(c.gauge("tidemark_train_loss", "Loss of the last step.")),
       learning_rate_(c.gauge("tidemark_learning_rate", "Learning rate of the last step.")),
       alloc_calls_(c.counter("tidemark_device_alloc_calls_total", "Calls that asked the device for memory.")),
@@ -70,11 +71,15 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
       tokens_(c.counter("tidemark_tokens_total", "Tokens trained on; 0 for data without tokens.")),
       steps_(c.counter("tidemark_steps_total", "Optimizer steps.")),
       replans_(c.counters("tidemark_replans_total", "Plans made while running.", "reason", kReplanReasons)),
+      recomputed_ops_(c.counter("tidemark_recomputed_ops_total", "Instructions run again to save memory.")),
+      recompute_seconds_(c.counter("tidemark_recompute_seconds_total",
+                                   "Their part of the step times, by the costs that the plan was made with.")),
       step_seconds_(c.histogram("tidemark_step_duration_seconds", "Wall time of a step.", kStepBuckets)) {
   declare_unused(c);
   const compile::Program& program = *run.program;
   c.gauge("tidemark_memory_budget_bytes", "Hard limit on reserved bytes.").set(static_cast<double>(run.budget_bytes));
-  c.gauge("tidemark_memory_watermark_bytes", "Reserved bytes that are warned of; 0: none.")
+  c.gauge("tidemark_memory_watermark_bytes",
+          "From so many reserved bytes on is warned, once, always above the plan's own peak; 0: never.")
       .set(static_cast<double>(watermark_.line_bytes()));
   c.gauge("tidemark_arena_planned_peak_bytes", "Planned peak, page rounding included.")
       .set(static_cast<double>(run.planned_peak_bytes));
@@ -101,6 +106,18 @@ void RunMetrics::count_step(double seconds, int64_t samples, int64_t targets, do
   if (run_.targets_per_sample > 1) tokens_.add(static_cast<double>(targets));
   loss_.set(loss);
   learning_rate_.set(learning_rate);
+  count_recomputation(seconds, samples);
+}
+
+// Bodies of packed data never run anything again.
+void RunMetrics::count_recomputation(double seconds, int64_t samples) {
+  if (run_.batch.packed()) return;
+  const char* training = run_.batch.accumulates() ? "micro_batch" : "step";
+  for (const int64_t n : run_.batch.micro_batches(samples)) {
+    const compile::Recomputation& r = run_.program->body(body_name(training, n)).recomputation;
+    recomputed_ops_.add(static_cast<double>(r.further_runs));
+    recompute_seconds_.add(seconds * recomputed_share(r) * static_cast<double>(n) / static_cast<double>(samples));
+  }
 }
 
 void RunMetrics::watch_memory() {

@@ -28,6 +28,7 @@ class RunMetrics {
  private:
   DeviceUse read_device();
   void watch_memory();
+  void count_recomputation(double seconds, int64_t samples);
   void show(const memory::MemoryFigures& figures);
 
   Counters& counters_;
@@ -40,6 +41,7 @@ class RunMetrics {
   Gauge &loss_, &learning_rate_;
   Counter &alloc_calls_, &alloc_retries_, &ooms_, &watermark_crossings_, &samples_, &tokens_, &steps_;
   SeriesSet<Counter> replans_;  // by kReplanReasons
+  Counter &recomputed_ops_, &recompute_seconds_;
   Histogram& step_seconds_;
   int64_t foreign_bytes_ = 0;  // read at most once a second
   std::chrono::steady_clock::time_point foreign_read_{};

@@ -40,6 +40,9 @@ Json row_json(const AllocatorBenchRow& row) {
 
 std::string percent(double share) { return share == 0 ? "-" : fmt::format("{:.2f}", 100 * share); }
 
+// Where requests were refused, less was reserved than the trace wants: the ratio would praise the refusals.
+std::string use_of(const AllocatorBenchRow& row) { return row.failures > 0 ? "-" : percent(row.utilization); }
+
 std::string peers_text(const std::vector<PeerTime>& peers) {
   std::string text;
   for (const PeerTime& peer : peers) text += fmt::format("  {} {:.0f}", peer.name, peer.ns_per_call);
@@ -71,7 +74,7 @@ void print_table(const AllocatorBenchReport& report, std::ostream& out) {
   for (const AllocatorBenchRow& row : report.rows) {
     out << fmt::format("{:{}}{:>9}{:>9}{:>11}{:>11}{:>11}{:>8}{:>8}{:>8}{:>7.1f}{:>8.0f}{:>8.0f}{:>7}{:>8}{}\n",
                        row.trace, width, row.calls, row.most_live_blocks, format_bytes(row.peak_allocated_bytes),
-                       format_bytes(row.peak_reserved_bytes), format_bytes(row.bound_bytes), percent(row.utilization),
+                       format_bytes(row.peak_reserved_bytes), format_bytes(row.bound_bytes), use_of(row),
                        percent(row.large_utilization), percent(row.small_utilization), 100 * row.hit_share,
                        row.ns_per_call, row.warm_ns_per_call, row.failures, row.broken_promises, peers_text(row.peers));
   }
@@ -79,8 +82,13 @@ void print_table(const AllocatorBenchReport& report, std::ostream& out) {
     out << fmt::format("a hit of {:>9}: {:.1f} ns a call{}\n", format_bytes(hit.bytes), hit.ns, peers_text(hit.peers));
   }
   out << fmt::format(
-      "pages of {}; blocks from {} are large; times are CPU ns a call; bound = most over time of the "
-      "large blocks rounded up to pages each, and the small ones together\n",
+      "pages of {}; blocks from {} are large; times are CPU ns a call\n"
+      "blocks, allocated, reserved: the most at once; bound: the most over time of the large blocks rounded up to "
+      "pages "
+      "each, and the small ones together\n"
+      "use %: bound by reserved (-: a request failed); large, small: of these blocks alone (-: there are none)\n"
+      "hits %: requests served without new pages or mappings; warm ns: in a further replay with the cache filled\n"
+      "failed: refused requests; broken: those of them that free and cached pages had room for\n",
       format_bytes(report.page_bytes), format_bytes(report.large_bytes));
 }
 

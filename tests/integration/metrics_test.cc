@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "tests/integration/program.h"
 #include "tests/integration/scrape.h"
@@ -92,6 +94,30 @@ TEST_F(Metrics, AreServedWhileTheRunGoesOn) {
   const Finished finished = program.wait();
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_GE(finished.json()["steps"], second["tidemark_steps_total"]);
+}
+
+TEST_F(Metrics, CountWhatRunsAgain) {
+  const std::string folder = test_folder();
+  const std::string config = write_tiny_config(folder, "gpt");
+  const std::vector<std::string> settings{
+      "-c", config, "--set", "memory.recompute=auto", "--set", "memory.cost_file=" + folder + "/costs.json"};
+  std::vector<std::string> plan{"plan", "--json", "--budget", "2MiB"};
+  plan.insert(plan.end(), settings.begin(), settings.end());
+  const int64_t budget = run_program(folder, plan).json()["least_budget_bytes"];
+  std::vector<std::string> train{"train", "--json",
+                                 "--set", "memory.budget=" + std::to_string(budget),
+                                 "--set", "train.steps=100000",
+                                 "--set", "train.log_every=1",
+                                 "--set", "metrics.listen=127.0.0.1:" + std::to_string(port_)};
+  train.insert(train.end(), settings.begin(), settings.end());
+  Program program(folder, train);
+  ASSERT_TRUE(program.wait_for("step 5/"));
+  auto figures = scrape(port_);
+  EXPECT_GE(figures["tidemark_recomputed_ops_total"], figures["tidemark_steps_total"]);
+  EXPECT_GT(figures["tidemark_recompute_seconds_total"], 0);
+  EXPECT_LT(figures["tidemark_recompute_seconds_total"], figures["tidemark_step_duration_seconds_sum"] / 2);
+  program.send(SIGINT);
+  EXPECT_EQ(program.wait().exit_code, 0);
 }
 
 TEST_F(Metrics, AnAddressThatIsTakenIsSaidBeforeTraining) {
