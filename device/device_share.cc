@@ -22,6 +22,14 @@ int64_t DeviceShare::committable_bytes() const {
   return std::min(whole_.limit_bytes() - whole_.committed_bytes(), whole_.committable_bytes());
 }
 
+DeviceUse DeviceShare::use() const {
+  DeviceUse use = whole_.use();
+  const int64_t own_bytes = committed_bytes();
+  if (use.foreign_bytes != kUnknownBytes) use.foreign_bytes += std::max<int64_t>(0, use.own_bytes - own_bytes);
+  use.own_bytes = own_bytes;
+  return use;
+}
+
 std::byte* DeviceShare::reserve_addresses(int64_t bytes) {
   const std::lock_guard lock(whole_.mutex_);
   ++whole_.alloc_calls_;

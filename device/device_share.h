@@ -19,8 +19,9 @@ class DeviceShare : public DeviceMemory {
 
   int64_t capacity_bytes() const override { return whole_.capacity_bytes(); }
   int64_t free_bytes() const override { return whole_.free_bytes(); }
-  // Of the whole device: what other shares hold is not in it.
-  int64_t foreign_bytes() const override { return whole_.foreign_bytes(); }
+  // What other shares hold, and the rest of this process, is foreign too: total = free + own + foreign as on the whole.
+  int64_t foreign_bytes() const override { return use().foreign_bytes; }
+  DeviceUse use() const override;
   int64_t committable_bytes() const override;
   int64_t granularity_bytes() const override { return whole_.granularity_bytes(); }
 

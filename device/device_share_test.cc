@@ -8,6 +8,8 @@
 
 #include "device/device_memory_conformance.h"
 #include "device/host_memory.h"
+#include "device/sim/sim_memory.h"
+#include "device/sim/sim_test_name.h"
 
 namespace tidemark {
 namespace {
@@ -25,6 +27,22 @@ struct ShareOfHost : private OwnedHost, public DeviceShare {
 
 INSTANTIATE_TEST_SUITE_P(Share, DeviceMemoryConformance,
                          testing::Values(DeviceMemoryMaker([] { return std::make_unique<ShareOfHost>(); })));
+
+TEST(DeviceShare, WhatOtherSharesHoldIsForeign) {
+  SimMemory whole(sim_test_name("share"), 32 * kMiB), neighbour(whole.name().substr(4), 0);
+  DeviceShare first(whole, "first", 16 * kMiB), second(whole, "second", 16 * kMiB);
+  VirtualRange of_first = first.reserve(4 * kMiB), of_second = second.reserve(6 * kMiB);
+  VirtualRange of_neighbour = neighbour.reserve(8 * kMiB);
+  of_first.commit(0, 4 * kMiB);
+  of_second.commit(0, 6 * kMiB);
+  of_neighbour.commit(0, 8 * kMiB);
+  const DeviceUse use = first.use();
+  EXPECT_EQ(use.own_bytes, 4 * kMiB);
+  EXPECT_EQ(use.foreign_bytes, 14 * kMiB);
+  EXPECT_EQ(first.foreign_bytes(), 14 * kMiB);
+  EXPECT_EQ(use.free_bytes, 14 * kMiB);
+  EXPECT_EQ(use.total_bytes, use.own_bytes + use.foreign_bytes + use.free_bytes);
+}
 
 // Free pages that are kept for later, as a pool keeps them.
 class Cache {
