@@ -3,8 +3,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "memory/allocator/address_room.h"
 
 namespace tidemark::memory {
+namespace {
+
+// Of the regions that are not for one huge block: terabytes of addresses, megabytes of table.
+constexpr int64_t kMostRegionPages = int64_t{1} << 21;
+
+}  // namespace
 
 PageSpans::PageSpans(DeviceMemory& device)
     : device_(device), page_bytes_(device.granularity_bytes()), free_(1), free_pages_(1) {}
@@ -190,10 +197,12 @@ int64_t PageSpans::free_pages() const {
 }
 
 SpanId PageSpans::add_region(uint32_t pages) {
-  // Twice the device: holes between live spans cost addresses, and addresses cost nothing.
+  // Twice the device: holes between live spans cost addresses, and addresses cost nothing but a few bytes of table.
   const int64_t device_pages = std::min(device_.capacity_bytes(), device_.limit_bytes()) / page_bytes_;
-  const uint32_t wanted = static_cast<uint32_t>(std::max<int64_t>(pages, 2 * device_pages));
-  Region region{device_.reserve(wanted * page_bytes_), static_cast<uint32_t>(page_at_.size()), wanted};
+  VirtualRange range =
+      reserve_up_to(device_, std::min(2 * device_pages, kMostRegionPages) * page_bytes_, pages * page_bytes_);
+  const uint32_t wanted = static_cast<uint32_t>(range.bytes() / page_bytes_);
+  Region region{std::move(range), static_cast<uint32_t>(page_at_.size()), wanted};
   span_at_.resize(page_at_.size() + wanted, kNone);
   page_at_.resize(page_at_.size() + wanted);
   Span span;

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "memory/allocator/address_room.h"
 
 namespace tidemark::memory {
 namespace {
@@ -29,7 +30,7 @@ SmallHeap::SmallHeap(DeviceMemory& device)
     : device_(device),
       page_bytes_(device.granularity_bytes()),
       page_shift_(std::countr_zero(static_cast<uint64_t>(page_bytes_ / kUnitBytes))),
-      range_(device.reserve(address_pages(device) * page_bytes_)),
+      range_(reserve_up_to(device, address_pages(device) * page_bytes_, page_bytes_)),
       pages_(static_cast<size_t>(range_.bytes() / page_bytes_)) {
   TM_CHECK(std::has_single_bit(static_cast<uint64_t>(page_bytes_)), "pages that are no power of two");
   vacant_[0] = static_cast<uint32_t>(pages_.size());

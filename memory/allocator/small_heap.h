@@ -37,7 +37,8 @@ class SmallHeap {
  public:
   static constexpr int64_t kUnitBytes = 256;  // blocks are multiples of it
 
-  // Addresses for as many pages as the device may give now. Throws Error(out_of_memory).
+  // Addresses for as many pages as the device may give now, or fewer where the process lacks addresses. Throws
+  // Error(out_of_memory) if there are none.
   explicit SmallHeap(DeviceMemory& device);
 
   // nullptr if no free block is large enough.
