@@ -12,6 +12,7 @@
 #include "framework/cli/run_device.h"
 #include "framework/cli/stop_request.h"
 #include "framework/cli/text_model.h"
+#include "framework/config/print.h"
 #include "framework/train/planned_run.h"
 #include "memory/allocator/caching_allocator.h"
 #include "ops/all_ops.h"
@@ -42,7 +43,7 @@ int parse(GenerateOptions& options, int argc, char** argv) {
   app.add_option("--samples", request.samples, "Texts that go on from the prompt, side by side")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 16))
       ->capture_default_str();
-  app.add_option("--seed", request.sampling.seed, "Of the draws")->capture_default_str();
+  app.add_option("--seed", request.sampling.seed, "Of the draws")->check(CLI::NonNegativeNumber)->capture_default_str();
   app.add_option("--temperature", request.sampling.temperature,
                  "Logits are divided by it; 0: always the likeliest token")
       ->check(CLI::Range(0.0, 1e6))
@@ -90,9 +91,20 @@ Source open_source(const GenerateOptions& options) {
   return source;
 }
 
+// Keys of the model that leave all shapes as they are (heads) pass the look at tensors, and the text is nonsense.
+void warn_of_other_model(const Source& source) {
+  const checkpoint::Manifest& saved = source.checkpoint->manifest();
+  checkpoint::Manifest now = saved;
+  now.config_yaml = config::to_yaml(source.config.config);
+  for (const std::string& line : checkpoint::differences(saved, now))
+    if (line.starts_with("model.") && !line.starts_with("model.dropout"))
+      log(LogLevel::warning, "weights_differ", {{"from", source.checkpoint->folder()}, {"what", line}});
+}
+
 void fill(inference::ModelWeights& weights, const Source& source) {
   if (source.checkpoint != nullptr) {
     weights.load(*source.checkpoint);
+    warn_of_other_model(source);
     log(LogLevel::info, "weights",
         {{"from", source.checkpoint->folder()}, {"step", source.checkpoint->manifest().step}});
     return;

@@ -155,6 +155,7 @@ TEST_F(Generate, EachFailureHasItsCode) {
       {{"-c", config_, "--stream", "--json"}, 2, "--stream takes one sample"},
       {{"-c", config_, "--tokens", "0"}, 2, "--tokens"},
       {{"-c", config_, "--temperature", "-1"}, 2, "--temperature"},
+      {{"-c", config_, "--seed", "-1"}, 2, "--seed"},
       {{"-c", config_, "--prompt", std::string(64, 'x')}, 2, "shorten the prompt"},
       {{"-c", config_, "--prompt", ""}, 2, "the prompt is empty"},
       {{"-c", config_, "--set", "model.layers=3"}, 2, "it has no tensor 'layer2/attention/norm/weight'"},
@@ -169,6 +170,16 @@ TEST_F(Generate, EachFailureHasItsCode) {
     EXPECT_NE(finished.err.find(failure.words), std::string::npos) << failure.words << " in\n" << finished.err;
     EXPECT_EQ(finished.out, "");
   }
+}
+
+// Case: heads change no shape; the weights loaded, and the text was nonsense without a word.
+TEST_F(Generate, AKeyOfTheModelThatNoTensorShowsIsNamed) {
+  const Finished same = generate(greedy({"--checkpoint", folder_ + "/run"}));
+  EXPECT_EQ(same.err.find("weights_differ"), std::string::npos) << same.err;
+  const Finished other = generate(greedy({"--checkpoint", folder_ + "/run", "--set", "model.heads=1"}));
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_NE(other.err.find("event=weights_differ"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("model.heads: saved"), std::string::npos) << other.err;
 }
 
 TEST_F(Generate, ADamagedCheckpointIsRefused) {
