@@ -196,6 +196,13 @@ void check_budget(const PlannedRun& run, const memory::Budget& budget) {
     need.largest_tensor = largest[0].name;
     need.largest_tensor_bytes = largest[0].bytes;
   }
+  const std::string smaller = "lower memory.micro_batch (now " + std::to_string(run.batch.micro_batch) + ")";
+  need.remedy = smaller + " or raise memory.budget";
+  need.device_remedy = "stop other programs or " + smaller;
+  if (!run.batch.packed()) {  // whose bodies are never recomputed
+    need.remedy = "set memory.recompute: auto, " + need.remedy;
+    need.device_remedy += ", or set memory.budget to what the device can give, so that more is recomputed";
+  }
   budget.check(need);
 }
 

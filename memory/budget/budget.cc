@@ -54,10 +54,9 @@ void Budget::check(const PlannedNeed& need) const {
   if (need.bytes > room_bytes) {
     const SizePair size = format_pair(need.bytes, room_bytes);
     throw Error(ErrorCode::out_of_memory,
-                fmt::format("arena for '{}' needs {}, device '{}' can give {} of {}{}; stop other programs or lower "
-                            "memory.micro_batch",
-                            need.name, size.needed, device_.name(), size.allowed,
-                            format_bytes(device_.capacity_bytes()), peak_clause(need)));
+                fmt::format("arena for '{}' needs {}, device '{}' can give {} of {}{}; {}", need.name, size.needed,
+                            device_.name(), size.allowed, format_bytes(device_.capacity_bytes()), peak_clause(need),
+                            need.device_remedy));
   }
 }
 

@@ -16,8 +16,10 @@ struct PlannedNeed {
   int64_t bytes = 0;           // planned peak with page rounding, and what the run takes outside the arena
   std::string largest_tensor;  // largest tensor that is live at the peak; may be empty
   int64_t largest_tensor_bytes = 0;
-  // What the user can change; a caller with more to offer says so.
+  // What the user can change where the budget is too small, and where the device has too little left; a caller with
+  // more to offer says so.
   std::string remedy = "lower memory.micro_batch or raise memory.budget";
+  std::string device_remedy = "stop other programs or lower memory.micro_batch";
 };
 
 class Budget {

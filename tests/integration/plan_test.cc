@@ -34,6 +34,14 @@ class Plan : public ::testing::Test {
   std::string folder_, config_;
 };
 
+TEST_F(Plan, WithoutRecomputationARefusalSaysThatThereIsSome) {
+  const Finished refused = plan({"--set", "memory.recompute=none", "--budget", std::to_string(kPage)});
+  ASSERT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_NE(refused.err.find("set memory.recompute: auto, lower memory.micro_batch (now 32) or raise memory.budget"),
+            std::string::npos)
+      << refused.err;
+}
+
 TEST_F(Plan, TheLeastBudgetThatARefusalNamesWorksAndOnePageLessDoesNot) {
   const Finished refused = plan({"--json", "--budget", std::to_string(kPage)});
   ASSERT_EQ(refused.exit_code, 3) << refused.err;
