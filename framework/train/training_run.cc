@@ -108,8 +108,12 @@ void TrainingRun::ensure_bodies(bool evaluation) {
   if (allocator_ != nullptr) {
     // The bound on all shapes, taken once: the allocator keeps the pages, and no later batch asks the device for any.
     arena_.ensure(planned_.arena_bytes);
-    if (allocator_->stats().reserved_bytes < planned_.block_bytes)
-      const memory::Block bound(*allocator_, {.bytes = planned_.block_bytes, .category = Category::activations});
+    if (allocator_->stats().reserved_bytes >= planned_.block_bytes) return;
+    const auto touch = [&](int64_t bytes) {
+      const memory::Block block(*allocator_, {.bytes = bytes, .category = Category::activations});
+    };
+    touch(planned_.block_bytes);
+    touch(1);  // small blocks have addresses of their own
     return;
   }
   int64_t bytes = 0;
