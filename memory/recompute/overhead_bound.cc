@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <vector>
 
 #include "memory/recompute/search/checkpoint_program.h"
 
@@ -10,8 +10,22 @@ namespace tidemark::memory {
 
 namespace {
 
-// One stage alone often says nearly all, at a fraction of the work; several say more where costs add up over time.
-constexpr int kFewStages[] = {1, 3};
+using recompute::CheckpointRule;
+
+struct Look {
+  int stages = 1;
+  CheckpointRule rule = CheckpointRule::peaks_of_plain_order;
+  int64_t work_share = 4;  // one in so many
+};
+
+// One stage alone often says nearly all, at a fraction of the work, and its program is small enough for branch and
+// bound; several say more where costs add up over time.
+std::vector<Look> looks(int checkpoints) {
+  return {{1, CheckpointRule::peaks_of_plain_order, 2},
+          {3, CheckpointRule::peaks_of_plain_order, 4},
+          {6, CheckpointRule::step_peaks_after_worst, 4},
+          {checkpoints, CheckpointRule::step_peaks, 4}};
+}
 
 }  // namespace
 
@@ -23,18 +37,14 @@ int64_t extra_cost_lower_bound(const StepTrace& trace, int64_t budget_bytes, con
   const double scale = problem.total_cost / problem.step_count;
   // Costs are whole: a bound just above the next lower one is as good.
   const double enough = (static_cast<double>(std::min(options.known_cost, total_cost(trace))) - 0.99) / scale;
-  std::vector<int> counts(std::begin(kFewStages), std::end(kFewStages));
-  counts.push_back(options.checkpoints);
   double bound = 0;
-  for (int count : counts) {
-    const std::vector<int32_t> stages = recompute::choose_checkpoints(plain, count);
+  for (const Look& look : looks(options.checkpoints)) {
+    if (bound >= enough) break;
+    const std::vector<int32_t> stages = recompute::choose_checkpoints(plain, look.stages, look.rule);
     const recompute::LinearProgram program = recompute::make_checkpoint_program(problem, budget, stages, scale);
-    // Half of the work for the one stage, whose program is small enough for branch and bound.
-    const int64_t share = options.work_limit / (count == 1 ? 2 : 4);
-    if (bound < enough)
-      bound = std::max(bound, count == 1 ? recompute::integer_bound(program, share, enough)
-                                         : recompute::dual_bound(program, share, enough));
-    if (stages.size() < static_cast<size_t>(count)) break;  // there are no more
+    const int64_t work = options.work_limit / look.work_share;
+    bound = std::max(bound, look.stages == 1 ? recompute::integer_bound(program, work, enough)
+                                             : recompute::dual_bound(program, work, enough));
   }
   // Costs are whole; the allowance covers the rounding of the sums.
   const double extra = std::ceil(bound * scale * (1 - 1e-9) - 1e-6);

@@ -18,16 +18,18 @@ class ProgramMaker {
       add_variables(k);
       add_memory_row(k);
       if (k > 0) add_residency_rows(k);
-      add_need_rows(k);
-      add_input_rows(k);
-      previous_resident_ = resident_;
-      previous_again_ = again_;
+      add_need_rows(k, epoch_end(k), resident_, again_);
+      add_input_rows(k, resident_, again_);
+      residents_.push_back(std::move(resident_));
+      agains_.push_back(std::move(again_));
     }
+    for (size_t k = 0; k + 1 < stages_.size(); ++k) add_rows_to_the_end(k);
     return std::move(program_);
   }
 
  private:
   using Term = LinearProgram::Term;
+  using Variables = std::vector<int32_t>;
 
   int32_t epoch_end(size_t k) const { return k + 1 < stages_.size() ? stages_[k + 1] : problem_.step_count - 1; }
 
@@ -74,22 +76,40 @@ class ProgramMaker {
   void add_residency_rows(size_t k) {
     for (int32_t v = 0; v < problem_.value_count(); ++v)
       if (problem_.maker[v] <= stages_[k - 1])
-        add_cover(previous_resident_[v], previous_again_[problem_.maker[v]], resident_[v]);
+        add_cover(residents_.back()[v], agains_.back()[problem_.maker[v]], resident_[v]);
   }
 
-  void add_need_rows(size_t k) {
+  // What base steps read after stage k, up to stage `end`, and was made before.
+  void add_need_rows(size_t k, int32_t end, const Variables& resident, const Variables& again) {
     std::vector<bool> done(problem_.value_count(), false);
-    for (int32_t s = stages_[k] + 1; s <= epoch_end(k); ++s)
+    for (int32_t s = stages_[k] + 1; s <= end; ++s)
       for (int32_t v : problem_.inputs[s]) {
         if (problem_.maker[v] > stages_[k] || done[v]) continue;
         done[v] = true;
-        add_cover(resident_[v], again_[problem_.maker[v]], kOne);
+        add_cover(resident[v], again[problem_.maker[v]], kOne);
       }
   }
 
-  void add_input_rows(size_t k) {
+  void add_input_rows(size_t k, const Variables& resident, const Variables& again) {
     for (int32_t s = 1; s <= stages_[k]; ++s)
-      for (int32_t v : problem_.inputs[s]) add_cover(resident_[v], again_[problem_.maker[v]], again_[s]);
+      for (int32_t v : problem_.inputs[s]) add_cover(resident[v], again[problem_.maker[v]], again[s]);
+  }
+
+  // The program of stage k alone, over the sums of all later epochs. Whole numbers fulfil these rows anyway; fractions
+  // would else count a half that ran and its half that stayed resident twice, and several stages say less than one.
+  void add_rows_to_the_end(size_t k) {
+    Variables ever(problem_.step_count, kZero);
+    for (int32_t s = 1; s <= stages_[k]; ++s) {
+      terms_.clear();
+      for (size_t j = k; j < stages_.size(); ++j)
+        if (agains_[j][s] >= 0) terms_.push_back({agains_[j][s], 1});
+      if (terms_.empty()) continue;
+      ever[s] = program_.add_variable(0);
+      terms_.push_back({ever[s], -1});
+      program_.add_row(terms_, 0);
+    }
+    add_need_rows(k, problem_.step_count - 1, residents_[k], ever);
+    add_input_rows(k, residents_[k], ever);
   }
 
   const Problem& problem_;
@@ -97,25 +117,51 @@ class ProgramMaker {
   const std::vector<int32_t>& stages_;
   const double cost_scale_;
   LinearProgram program_;
-  std::vector<int32_t> resident_;  // by value: variable, or kZero, kOne
-  std::vector<int32_t> again_;     // by step
-  std::vector<int32_t> previous_resident_;
-  std::vector<int32_t> previous_again_;
+  Variables resident_;                // of the epoch at work, by value: variable, or kZero, kOne
+  Variables again_;                   // by step
+  std::vector<Variables> residents_;  // of the epochs before
+  std::vector<Variables> agains_;
   std::vector<Term> terms_;
 };
 
+// What a base step holds by itself: inputs, outputs, workspace.
+std::vector<double> step_bytes(const Problem& problem) {
+  std::vector<double> bytes(problem.workspace_bytes);
+  for (int32_t t = 0; t < problem.step_count; ++t) {
+    for (int32_t v : problem.inputs[t]) bytes[t] += problem.bytes[v];
+    for (int32_t v : problem.outputs[t]) {
+      bytes[t] += problem.bytes[v];
+      const int32_t before = problem.predecessor[v];
+      if (before >= 0) bytes[t] -= std::min(problem.bytes[v], problem.bytes[before]);
+    }
+  }
+  return bytes;
+}
+
+// Of several equal ones in a row the first.
+bool is_local_maximum(const std::vector<double>& bytes, int32_t t) {
+  const auto i = static_cast<size_t>(t);
+  return (i == 0 || bytes[i - 1] < bytes[i]) && (i + 1 == bytes.size() || bytes[i + 1] <= bytes[i]);
+}
+
 }  // namespace
 
-std::vector<int32_t> choose_checkpoints(const PlanState& plain, int count) {
-  std::vector<int32_t> above;
-  for (int32_t t = 0; t < plain.problem().step_count; ++t)
-    if (plain.stage_bytes(t) > plain.budget_bytes()) above.push_back(t);
-  if (static_cast<int>(above.size()) <= count) return above;
-  std::vector<int32_t> chosen = {*std::max_element(
-      above.begin(), above.end(), [&](int32_t a, int32_t b) { return plain.stage_bytes(a) < plain.stage_bytes(b); })};
-  for (int j = 0; j + 1 < count; ++j) chosen.push_back(above[j * (above.size() - 1) / std::max(1, count - 2)]);
+std::vector<int32_t> choose_checkpoints(const PlanState& plain, int count, CheckpointRule rule) {
+  const std::vector<double>& plain_bytes = plain.stage_bytes();
+  const auto worst =
+      static_cast<int32_t>(std::max_element(plain_bytes.begin(), plain_bytes.end()) - plain_bytes.begin());
+  if (plain_bytes[worst] <= plain.budget_bytes()) return {};
+  const std::vector<double> bytes =
+      rule == CheckpointRule::peaks_of_plain_order ? plain_bytes : step_bytes(plain.problem());
+  const int32_t first = rule == CheckpointRule::step_peaks_after_worst ? worst : 0;
+  std::vector<int32_t> others;
+  for (int32_t t = first; t < plain.problem().step_count; ++t)
+    if (t != worst && plain_bytes[t] > plain.budget_bytes() && is_local_maximum(bytes, t)) others.push_back(t);
+  std::vector<int32_t> chosen = {worst};
+  const auto wanted = std::min(others.size(), static_cast<size_t>(std::max(count - 1, 0)));
+  for (size_t j = 0; j < wanted; ++j)
+    chosen.push_back(others[j * (others.size() - 1) / std::max<size_t>(1, wanted - 1)]);
   std::sort(chosen.begin(), chosen.end());
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
 }
 
