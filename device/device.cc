@@ -31,6 +31,7 @@ DeviceSetting parse_sim(std::string_view text, std::string_view rest) {
   const size_t query = rest.find('?');
   DeviceSetting setting = {.kind = DeviceSetting::Kind::sim, .sim_name = std::string(rest.substr(0, query))};
   if (setting.sim_name.empty()) refuse(text, "has no name");
+  SimLedger::check_name(setting.sim_name);
   if (query == std::string_view::npos) return setting;
   if (!rest.substr(query).starts_with(kSize)) refuse(text, "has no size");
   setting.sim_bytes = parse_bytes(rest.substr(query + kSize.size()));

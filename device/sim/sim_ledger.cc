@@ -48,7 +48,9 @@ constexpr int64_t kPatienceMs = 5'000;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-void check_name(const std::string& name) {
+}  // namespace
+
+void SimLedger::check_name(const std::string& name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-';
@@ -57,8 +59,6 @@ void check_name(const std::string& name) {
   throw Error(ErrorCode::config,
               fmt::format("device 'sim:{}' has a bad name; take letters, digits, '.', '_' and '-', at most 64", name));
 }
-
-}  // namespace
 
 class SimLedger::Locked {
  public:

@@ -39,6 +39,9 @@ class SimLedger {
   static constexpr int kMaxClients = 64;
   static constexpr const char* kDirectory = "/dev/shm";
 
+  // Throws Error(config) for a name that no device can have.
+  static void check_name(const std::string& name);
+
   // Attaches to the device `name` of this user: letters, digits, '.', '_' and '-', at most 64. total_bytes of 0 takes
   // the size that the device has. Throws Error(config) for a bad name or another size than the device has, with both
   // numbers; Error(device) for a size of 0 if nobody is attached, for the 65th client and for what the system refuses.

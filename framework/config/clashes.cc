@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "device/device.h"
 #include "framework/config/field_list.h"
 
 namespace tidemark::config {
@@ -121,15 +122,11 @@ class ClashFinder {
   }
 
   void device() {
-    const std::string_view device = config_.top.device;
-    const auto numbered = [&](std::string_view prefix) {
-      return device.starts_with(prefix) && device.size() > prefix.size() &&
-             device.find_first_not_of("0123456789", prefix.size()) == std::string_view::npos;
-    };
-    if (device == "auto" || device == "cpu" || numbered("cuda:")) return;
-    if (device.starts_with("sim:") && device.size() > 4 && device[4] != '?') return;
-    report({"device"},
-           "key 'device' must be auto, cpu, cuda:N or sim:NAME?size=2GiB, is '" + std::string(device) + "'");
+    try {
+      parse_device_setting(config_.top.device);
+    } catch (const Error& error) {
+      report({"device"}, std::string("key 'device' is wrong: ") + error.what());
+    }
   }
 
   void headroom() {

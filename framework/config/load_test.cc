@@ -178,8 +178,9 @@ TEST(LoadConfig, AddressDeviceCheckpointAndHeadroomAreChecked) {
         << wrong;
   }
   EXPECT_THAT(faults(head + "metrics: {listen: 'localhost:9464'}\n"), ElementsAre());
-  for (const char* wrong : {"gpu", "cuda", "cuda:x", "'sim:'", "'sim:?size=1'"}) {
-    EXPECT_THAT(faults(head + "device: " + wrong + "\n"), ElementsAre(HasSubstr("must be auto, cpu"))) << wrong;
+  for (const char* wrong : {"gpu", "cuda", "cuda:x", "cuda:99999999999", "'sim:'", "'sim:?size=1'", "'sim:x y'",
+                            "'sim:x?size=0'", "'sim:x?size=abc'", "'sim:x?sise=1'"}) {
+    EXPECT_THAT(faults(head + "device: " + wrong + "\n"), ElementsAre(HasSubstr("key 'device' is wrong"))) << wrong;
   }
   for (const char* right : {"auto", "cpu", "cuda:12", "sim:a?size=2GiB"}) {
     EXPECT_THAT(faults(head + "device: " + right + "\n"), ElementsAre()) << right;
