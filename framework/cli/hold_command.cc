@@ -41,7 +41,13 @@ int parse(HoldOptions& options, int argc, char** argv) {
 // Throws Error(config) for what is no amount of memory, or no time (nan passes the option's check).
 int64_t wanted_bytes(const HoldOptions& options) {
   if (std::isnan(options.seconds)) throw Error(ErrorCode::config, "--seconds nan is no time; write 1.5");
-  const int64_t bytes = parse_bytes(options.bytes);
+  const int64_t bytes = [&] {
+    try {
+      return parse_bytes(options.bytes);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::config, std::string("--bytes: ") + error.what());
+    }
+  }();
   if (bytes == 0) throw Error(ErrorCode::config, "--bytes 0 holds nothing; write 512MiB");
   return bytes;
 }

@@ -141,6 +141,9 @@ TEST_F(Cli, HoldRefusesWhatNobodyHas) {
     }
     EXPECT_EQ(run({"hold", "--device", device, "--bytes", "1", "--seconds", "nan"}).exit_code, 2);
   }
+  const Finished finished = run({"hold", "--device", "cpu", "--bytes", "10%", "--seconds", "0"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_NE(finished.err.find("--bytes: size '10%'"), std::string::npos) << finished.err;
 }
 
 TEST_F(Cli, HelpIsZeroAndOnStandardOutput) {
