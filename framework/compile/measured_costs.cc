@@ -1,6 +1,7 @@
 #include "framework/compile/measured_costs.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -15,9 +16,11 @@
 #include <span>
 #include <variant>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "device/host_memory.h"
 
 namespace tidemark::compile {
 namespace {
@@ -130,13 +133,25 @@ int64_t operand_bytes(const Graph& graph, const Node& node) {
   return bytes;
 }
 
+// How many copies of a node's operands there is room for; beyond it the system would not refuse but kill.
+int64_t copies_within(int64_t room_bytes, const Graph& graph, const Node& node, const LoweredNode& lowered) {
+  const int64_t bytes = std::max<int64_t>(operand_bytes(graph, node), 1);
+  const int64_t room = room_bytes - lowered.kernel->workspace_bytes();
+  if (bytes > room) {
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("measuring the cost of '{}' takes {} of host memory, {} can be had; take estimates (plan "
+                            "--estimate) or a memory.cost_file from a larger machine",
+                            node.name, format_bytes(bytes + lowered.kernel->workspace_bytes()),
+                            format_bytes(std::max<int64_t>(room_bytes, 0))));
+  }
+  return std::min(room / bytes, std::clamp<int64_t>(kCopiesBytes / bytes, 2, kMostCopies));
+}
+
 // One kernel on operands of its own.
 class Bench {
  public:
-  Bench(const Graph& graph, const Node& node, const LoweredNode& lowered)
+  Bench(const Graph& graph, const Node& node, const LoweredNode& lowered, int64_t copies)
       : lowered_(lowered), workspace_(lowered.kernel->workspace_bytes()) {
-    const int64_t bytes = std::max<int64_t>(operand_bytes(graph, node), 1);
-    const int64_t copies = std::clamp<int64_t>(kCopiesBytes / bytes, 2, kMostCopies);
     for (int64_t i = 0; i < copies; ++i) copies_.emplace_back(graph, node);
   }
 
@@ -194,8 +209,10 @@ Figures read_figures(const std::string& path) {
 class FileLock {
  public:
   explicit FileLock(const std::string& path) : descriptor_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
-    if (descriptor_ < 0 || flock(descriptor_, LOCK_EX) != 0)
-      throw Error(ErrorCode::io, "cannot lock '" + path + "': " + std::strerror(errno) + "; set memory.cost_file");
+    if (descriptor_ >= 0 && flock(descriptor_, LOCK_EX) == 0) return;
+    const int why = errno;
+    if (descriptor_ >= 0) close(descriptor_);
+    throw Error(ErrorCode::io, "cannot lock '" + path + "': " + std::strerror(why) + "; set memory.cost_file");
   }
   ~FileLock() { close(descriptor_); }
   FileLock(const FileLock&) = delete;
@@ -207,15 +224,18 @@ class FileLock {
 
 }  // namespace
 
-MeasuredCosts::MeasuredCosts(std::string path, int threads)
-    : path_(std::move(path)), threads_(threads), nanoseconds_(read_figures(path_)) {}
+MeasuredCosts::MeasuredCosts(std::string path, int threads, std::function<int64_t()> room)
+    : path_(std::move(path)), threads_(threads), room_(std::move(room)), nanoseconds_(read_figures(path_)) {
+  if (!room_) room_ = [] { return HostMemory().committable_bytes(); };
+}
 
 int64_t MeasuredCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredNode& lowered) {
   const Node& node = graph.node(id);
   const std::string key = key_of(graph, node, lowered, threads_);
   if (const auto found = nanoseconds_.find(key); found != nanoseconds_.end()) return found->second;
+  const int64_t copies = copies_within(room_(), graph, node, lowered);
   ++measured_;
-  return nanoseconds_[key] = Bench(graph, node, lowered).least_nanoseconds();
+  return nanoseconds_[key] = Bench(graph, node, lowered, copies).least_nanoseconds();
 }
 
 void MeasuredCosts::save() const {

@@ -284,6 +284,26 @@ TEST_F(MeasuredCostsTest, FiguresOfAnOlderVersionAreMeasuredAnew) {
   EXPECT_EQ(MeasuredCosts(path_, 1).digest(), costs.digest()) << "the old figure is gone";
 }
 
+TEST_F(MeasuredCostsTest, OperandsNeverTakeMoreThanThereIs) {
+  Graph graph = there_and_back(2);
+  const LoweredNodes lowered = lower(graph, ops_, ops::KernelDevice::cpu, 1);
+  const NodeId node = graph.order()[0];
+  int64_t bytes = lowered.at(node).kernel->workspace_bytes();
+  for (const auto* values : {&graph.node(node).inputs, &graph.node(node).outputs})
+    for (ValueId v : *values) bytes += graph.value(v).type.bytes();
+  MeasuredCosts enough("", 1, [&] { return bytes; });
+  EXPECT_GE(enough.nanoseconds(graph, node, lowered.at(node)), 1);
+  MeasuredCosts short_of_one("", 1, [&] { return bytes - 1; });
+  try {
+    short_of_one.nanoseconds(graph, node, lowered.at(node));
+    FAIL() << "measured beyond what there is";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string(error.what()).find("--estimate"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(short_of_one.measured(), 0);
+}
+
 TEST_F(MeasuredCostsTest, ADamagedFileIsRefusedByName) {
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
   for (const char* text : {"", "{}", "[1]", "{\"format\": \"tidemark-costs-2\", \"nanoseconds\": {\"a\": -1}}"}) {
