@@ -55,12 +55,11 @@ int parse(SoakOptions& options, int argc, char** argv) {
 class Record {
  public:
   Record(const DeviceMemory& device, int64_t steps, std::ostream& out)
-      : device_(device), samples_(static_cast<size_t>(steps)), out_(out) {
-    print_soak_header(out_);
-  }
+      : device_(device), samples_(static_cast<size_t>(steps)), out_(out) {}
 
   void take(const memory::MemoryBooks& books, int64_t compiled_bodies, int64_t kv_cache_peak_bytes = 0) {
     TM_CHECK(taken_ < samples_.size(), "more samples than steps");
+    if (taken_ == 0) print_soak_header(out_);  // a refused run has no table
     SoakSample& sample = samples_[taken_++];
     sample = {.step = static_cast<int64_t>(taken_),
               .memory = memory::read_figures(device_, books),
