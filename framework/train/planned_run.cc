@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "framework/train/packed_bodies.h"
 #include "framework/train/plan_digest.h"
 
@@ -178,8 +179,13 @@ PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, c
 
 memory::Budget make_budget(const config::LoadedConfig& loaded, DeviceMemory& device) {
   const config::MemorySection& memory = loaded.config.memory;
-  if (!memory.budget.empty()) return {parse_byte_limit(memory.budget), device};
   const int64_t capacity = device.capacity_bytes();
+  if (!memory.budget.empty()) {
+    const ByteLimit limit = parse_byte_limit(memory.budget);
+    if (const int64_t bytes = limit.resolve(capacity); bytes > capacity)
+      log(LogLevel::warning, "budget_above_device", {{"budget_bytes", bytes}, {"device_bytes", capacity}});
+    return {limit, device};
+  }
   const int64_t headroom = memory.headroom.empty() ? 0 : parse_byte_limit(memory.headroom).resolve(capacity);
   if (capacity - headroom < device.granularity_bytes())
     throw Error(ErrorCode::config, "memory.headroom " + memory.headroom + " leaves no page of the device's " +

@@ -42,6 +42,14 @@ TEST_F(Plan, WithoutRecomputationARefusalSaysThatThereIsSome) {
       << refused.err;
 }
 
+TEST_F(Plan, ABudgetThatTheDeviceDoesNotHaveIsSaid) {
+  const Finished planned = plan({"--budget", "1000TiB"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_NE(planned.err.find("event=budget_above_device budget_bytes=1099511627776000 device_bytes="),
+            std::string::npos)
+      << planned.err;
+}
+
 TEST_F(Plan, TheLeastBudgetThatARefusalNamesWorksAndOnePageLessDoesNot) {
   const Finished refused = plan({"--json", "--budget", std::to_string(kPage)});
   ASSERT_EQ(refused.exit_code, 3) << refused.err;
