@@ -53,13 +53,13 @@ std::string describe_refusal(const AllocationRequest& request, int64_t missing_b
                              const std::vector<LiveBlock>& live, const DeviceMemory& device) {
   return fmt::format(
       "device '{}' cannot give {} for {}: {} are missing; device-free {}, allocated {}, reserved {}, cached {}, "
-      "pending {}, slack {}, budget {}, committed {}; largest users: {}; largest blocks: {}; raise memory.budget, "
-      "lower "
-      "the batch, or free blocks",
+      "pending {}, slack {}, budget {}, committed {}; largest users: {}; largest blocks: {}; {}, lower the batch, "
+      "or free blocks",
       device.name(), format_bytes(request.bytes), to_string(request.category), format_bytes(missing_bytes),
       format_bytes(stats.device_free_bytes), format_bytes(stats.allocated_bytes), format_bytes(stats.reserved_bytes),
       format_bytes(stats.cached_bytes), format_bytes(stats.pending_bytes), format_bytes(stats.slack_bytes),
-      budget_text(device), format_bytes(device.committed_bytes()), largest_categories(stats), largest_blocks(live));
+      budget_text(device), format_bytes(device.committed_bytes()), largest_categories(stats), largest_blocks(live),
+      device.limit_bytes() < device.capacity_bytes() ? "raise memory.budget" : "stop other programs");
 }
 
 std::string memory_summary(const AllocatorStats& stats) {

@@ -113,6 +113,18 @@ TEST_F(CachingAllocatorTest, TrimGivesBackWholeFreePagesOnly) {
   expect_sound();
 }
 
+TEST_F(CachingAllocatorTest, ARefusalWithoutABudgetNamesNone) {
+  device_.set_limit_bytes(std::numeric_limits<int64_t>::max());
+  try {
+    take(int64_t{1} << 50);
+    FAIL() << "no machine has that";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("; stop other programs, lower the batch, or free blocks"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(CachingAllocatorTest, RefusalShowsTheWholePicture) {
   std::byte* held = take(40 * kMiB, Category::kv_cache);
   std::byte* small = take(100, Category::input);
