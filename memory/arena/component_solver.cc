@@ -16,6 +16,11 @@ constexpr int64_t kFirstSlice = 100'000;
 constexpr int64_t kSliceGrowth = 4;
 constexpr int64_t kDescentShare = 8;
 constexpr int64_t kFirstDivisor = 4;
+// The overlap search needs much work to be better than the exact one, which solves most instances before this slice.
+constexpr int64_t kOverlapsFrom = 6'400'000;
+constexpr int64_t kOverlapSlices = 16;
+// Of the way from the lower bound to the best plan: where the overlap search aims.
+constexpr int64_t kOverlapAim = 8;
 
 }  // namespace
 
@@ -99,7 +104,26 @@ void ComponentSolver::improve_exactly(Component& component) {
     if (component.peak_bytes <= target) return;
     if (attempt(component, packer, target, slice) == SearchVerdict::found) return;
     descend(component, packer, slice);
+    if (slice >= kOverlapsFrom) improve_by_overlaps(component, packer, kOverlapSlices * slice);
   }
+}
+
+void ComponentSolver::improve_by_overlaps(Component& component, const ExactPacker& packer, int64_t work_limit) {
+  const int64_t low = least_target(component);
+  if (component.peak_bytes <= low || work_left() <= 0) return;
+  const int64_t aim = low + (component.peak_bytes - low) / kOverlapAim;
+  const auto result = packer.pack_by_overlaps(aim, options_.seed + attempts_++, std::min(work_limit, work_left()));
+  work_ += result.work;
+  if (!result.offsets.empty()) take(component, packer, result.offsets, "overlaps");
+}
+
+void ComponentSolver::take(Component& component, const ExactPacker& packer, const std::vector<int64_t>& packed,
+                           const char* name) {
+  std::vector<int64_t> offsets = offsets_;
+  for (size_t i = 0; i < packed.size(); ++i) offsets[packer.buffers()[i]] = packed[i];
+  const int64_t before = component.peak_bytes;
+  keep(component, offsets, name);
+  component.is_from_search |= component.peak_bytes < before;
 }
 
 int64_t ComponentSolver::least_target(const Component& component) const {
@@ -130,10 +154,7 @@ SearchVerdict ComponentSolver::attempt(Component& component, ExactPacker& packer
                                   options_.seed + attempts_++, std::min(work_limit, work_left()));
   work_ += result.work + static_cast<int64_t>(packer.buffers().size());  // the search's tables are filled each time
   if (result.verdict == SearchVerdict::found) {
-    std::vector<int64_t> offsets = offsets_;
-    for (size_t i = 0; i < result.offsets.size(); ++i) offsets[packer.buffers()[i]] = result.offsets[i];
-    keep(component, offsets, "exact");
-    component.is_from_search = true;
+    take(component, packer, result.offsets, "exact");
   }
   if (result.exhausted) {
     component.exhausted_below_bytes = std::max(component.exhausted_below_bytes, packer.next_capacity(capacity_bytes));

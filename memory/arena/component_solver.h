@@ -45,6 +45,8 @@ class ComponentSolver {
   void improve_exactly(Component& component);
   void descend(Component& component, ExactPacker& packer, int64_t slice);
   SearchVerdict attempt(Component& component, ExactPacker& packer, int64_t capacity_bytes, int64_t work_limit);
+  void improve_by_overlaps(Component& component, const ExactPacker& packer, int64_t work_limit);
+  void take(Component& component, const ExactPacker& packer, const std::vector<int64_t>& offsets, const char* name);
   void improve_around_core(Component& component, int64_t target_bytes, int64_t work_limit);
   void keep(Component& component, const std::vector<int64_t>& offsets, const std::string& name);
 

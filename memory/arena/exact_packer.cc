@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "memory/arena/search/overlap_search.h"
+
 namespace tidemark::memory {
 namespace {
 
@@ -100,13 +102,8 @@ int64_t ExactPacker::next_capacity(int64_t capacity_bytes) const {
   return capacity_bytes + step;
 }
 
-ExactPacker::Result ExactPacker::pack(int64_t capacity_bytes, const std::vector<int64_t>& guide_offsets, uint64_t seed,
-                                      int64_t work_limit) {
-  std::vector<int32_t> guide;
-  if (!guide_offsets.empty()) {
-    for (int32_t index : buffers_) guide.push_back(static_cast<int32_t>(guide_offsets[index] / unit_bytes_));
-  }
-  std::vector<int32_t> largest_offsets;
+std::vector<int32_t> ExactPacker::largest_offsets(int64_t capacity_bytes) const {
+  std::vector<int32_t> result;
   for (size_t i = 0; i < buffers_.size(); ++i) {
     const SectionedBuffer& buffer = trace_.buffers[buffers_[i]];
     // The padding of the topmost buffer may stick out of the capacity, its bytes may not.
@@ -114,19 +111,52 @@ ExactPacker::Result ExactPacker::pack(int64_t capacity_bytes, const std::vector<
     if (rounded_)
       largest = std::min(largest, capacity_bytes / unit_bytes_ * unit_bytes_ - packing_.items[i].size * unit_bytes_);
     if (buffer.fixed_offset && *buffer.fixed_offset <= capacity_bytes - buffer.bytes) largest = *buffer.fixed_offset;
-    largest_offsets.push_back(largest < 0 ? -1 : static_cast<int32_t>(largest / unit_bytes_));
+    result.push_back(largest < 0 ? -1 : static_cast<int32_t>(largest / unit_bytes_));
   }
-  const SearchResult found = search_->run(largest_offsets, guide, seed, work_limit);
+  return result;
+}
+
+std::vector<int64_t> ExactPacker::to_bytes(const std::vector<int32_t>& offsets) const {
+  std::vector<int64_t> result;
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const std::optional<int64_t>& fixed = trace_.buffers[buffers_[i]].fixed_offset;
+    result.push_back(fixed ? *fixed : offsets[i] * unit_bytes_);
+  }
+  return result;
+}
+
+ExactPacker::Result ExactPacker::pack(int64_t capacity_bytes, const std::vector<int64_t>& guide_offsets, uint64_t seed,
+                                      int64_t work_limit) {
+  std::vector<int32_t> guide;
+  if (!guide_offsets.empty()) {
+    for (int32_t index : buffers_) guide.push_back(static_cast<int32_t>(guide_offsets[index] / unit_bytes_));
+  }
+  const SearchResult found = search_->run(largest_offsets(capacity_bytes), guide, seed, work_limit);
   Result result;
   result.verdict = found.verdict;
   result.exhausted = found.verdict == SearchVerdict::impossible;
   result.work = found.work;
   if (found.verdict == SearchVerdict::impossible && (rounded_ || !proofs_hold_))
     result.verdict = SearchVerdict::stopped;
-  for (size_t i = 0; i < found.offsets.size(); ++i) {
-    const std::optional<int64_t>& fixed = trace_.buffers[buffers_[i]].fixed_offset;
-    result.offsets.push_back(fixed ? *fixed : found.offsets[i] * unit_bytes_);
+  result.offsets = to_bytes(found.offsets);
+  return result;
+}
+
+ExactPacker::Result ExactPacker::pack_by_overlaps(int64_t capacity_bytes, uint64_t seed, int64_t work_limit) const {
+  Result result;
+  if (buffers_.size() > kLargestOverlapItems || capacity_bytes / unit_bytes_ >= kLargestOverlapCapacity) return result;
+  const std::vector<int32_t> largest = largest_offsets(capacity_bytes);
+  for (size_t i = 0; i < largest.size(); ++i) {
+    if (largest[i] < 0 || packing_.items[i].fixed_offset > largest[i]) return result;
   }
+  const OverlapResult found = search_overlaps(packing_, largest, seed, work_limit);
+  result.work = found.work;
+  result.offsets = to_bytes(found.offsets);
+  int64_t peak = 0;
+  for (size_t i = 0; i < result.offsets.size(); ++i) {
+    peak = std::max(peak, result.offsets[i] + trace_.buffers[buffers_[i]].bytes);
+  }
+  if (!result.offsets.empty() && peak <= capacity_bytes) result.verdict = SearchVerdict::found;
   return result;
 }
 

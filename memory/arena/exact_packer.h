@@ -27,6 +27,10 @@ class ExactPacker {
   // `guide_offsets`: by buffer of the trace, of a plan that is a little too high; advice for the search; may be empty.
   Result pack(int64_t capacity_bytes, const std::vector<int64_t>& guide_offsets, uint64_t seed, int64_t work_limit);
 
+  // By local search (search/overlap_search.h): the lowest plan found, which may be higher than the capacity and then
+  // has verdict stopped. Nothing if there are too many buffers or units for it.
+  Result pack_by_overlaps(int64_t capacity_bytes, uint64_t seed, int64_t work_limit) const;
+
   // The least larger capacity that could make a difference to pack().
   int64_t next_capacity(int64_t capacity_bytes) const;
 
@@ -39,6 +43,8 @@ class ExactPacker {
  private:
   void choose_unit(int64_t largest_capacity_bytes);
   void fill_packing();
+  std::vector<int32_t> largest_offsets(int64_t capacity_bytes) const;
+  std::vector<int64_t> to_bytes(const std::vector<int32_t>& offsets) const;
 
   const SectionedTrace& trace_;
   std::vector<int32_t> buffers_;  // in the order of packing_.items

@@ -14,7 +14,9 @@
 //   on
 //      the hot core only (hot_core.h): that settles most real traces;
 //   3. greedy passes in other orders;
-//   4. per part the exact search at the lower bound and downwards from the best plan, with growing shares of work.
+//   4. per part the exact search at the lower bound and downwards from the best plan, with growing shares of work;
+//   5. once those shares are large and there is still a gap, in between a search that lets buffers overlap at first
+//      (search/overlap_search.h).
 // The bound is the fullest section, raised whenever the search proves a capacity impossible. A plan that meets it ends
 // the work. Proofs by search are dropped where alias groups were merged: the merged trace is a restriction.
 
