@@ -74,7 +74,7 @@ int64_t Search::improvement_flips() const {
   return static_cast<int64_t>(static_cast<double>(work_limit_) * stake / flip_length_);
 }
 
-// Other places to start from: a descent, and where much is at stake noisy repairs of the plain order.
+// Other places to start from, where much is at stake: a descent, and noisy repairs of the plain order.
 void Search::start_again(int64_t last_flip) {
   descend(state_.budget_bytes(), work_limit_ / 4);
   for (int i = 0; i < kMostAttempts && overhead_percent() > kVeryCostly && state_.flips() < last_flip; ++i)
@@ -164,7 +164,7 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
     greedy(false, {}, best_.fits ? std::min(half, taken + kLeastFlips / 20) : half);
     if (!start.empty()) greedy(true, start, half);
     if (!best_.fits) descend(budget_bytes, std::max(work_limit_, least));
-    if (best_.fits && overhead_percent() > kCostly) start_again(first + improvement_flips() / 2);
+    if (best_.fits && overhead_percent() > kVeryCostly) start_again(first + improvement_flips() / 2);
     if (best_.fits) {
       state_.assign(best_.runs);
       ImproveLimits limits;
