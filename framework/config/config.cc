@@ -58,7 +58,8 @@ void MemorySection::fields(Fields& f) {
   f.real("idle_release", idle_release,
          "Seconds without a request after which the allocator gives its cached pages back; 0: never.",
          {.min = 0, .max = 1e6});
-  f.boolean("debug", debug, "Fills dead ranges with NaN, puts guard bytes between buffers, names places that leak; slow.");
+  f.boolean("debug", debug,
+            "Fills dead ranges with NaN, puts guard bytes between buffers, names places that leak; slow.");
 }
 
 void MetricsSection::fields(Fields& f) {
