@@ -1,7 +1,11 @@
 #include "framework/cli/bench_arena.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -20,8 +24,13 @@ struct Arguments {
   int64_t generate = 0;
   uint64_t seed = 1;
   bool json = false;
+  std::optional<int64_t> work;
   memory::ArenaBenchOptions bench;
 };
+
+// To decide, the search either ends soon or hardly ever. The least peak is worth a search of up to a minute, which only
+// traces need whose bound is out of reach.
+constexpr int64_t kMinimizeWork = 600'000'000;
 
 void add_options(CLI::App& app, Arguments& arguments) {
   memory::ArenaBenchOptions& bench = arguments.bench;
@@ -33,7 +42,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
                  "bytes x 3, other seeds); times are medians")
       ->check(CLI::Range(1, 1000));
   app.add_option("--planner", bench.planner, "One of the planners, instead of portfolio");
-  app.add_option("--work", bench.work_limit, "Limit of the search, in its own units; about 20 million a second")
+  app.add_option(
+         "--work", arguments.work,
+         fmt::format("Limit of the search of each trace, in its own units, about 20 million a second; default: {} "
+                     "to decide, {} to minimise",
+                     bench.work_limit, kMinimizeWork))
       ->check(CLI::NonNegativeNumber);
   app.add_flag("!--no-check", bench.check, "Leave out the O(n^2) check of every plan (it is not part of the times)");
   app.add_option("--generate", arguments.generate, "Also a generated training step with this many buffers")
@@ -63,12 +76,15 @@ int run_bench_arena(int argc, char** argv) {
     throw Error(ErrorCode::config, "name at least one trace, or --generate N");
   }
   if (!arguments.capacity.empty()) arguments.bench.capacity_bytes = parse_bytes(arguments.capacity);
+  const bool minimizes = arguments.bench.minimize || !arguments.bench.capacity_bytes;
+  arguments.bench.work_limit = arguments.work.value_or(minimizes ? kMinimizeWork : arguments.bench.work_limit);
 
   // Traces are read one at a time: the report's process peak is then that of planning.
   std::vector<memory::ArenaBenchRow> rows;
   const auto plan_one = [&](const memory::Trace& trace) {
     const bool draw = rows.empty() && !arguments.svg.empty();
     memory::OffsetPlan plan;
+    if (isatty(STDERR_FILENO) != 0) std::cerr << "planning " << trace.name << "...\n";
     rows.push_back(memory::bench_trace(trace, arguments.bench, draw ? &plan : nullptr));
     if (draw) write_svg(trace, plan, arguments.svg);
   };
