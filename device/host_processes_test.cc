@@ -52,7 +52,12 @@ TEST(HostProcesses, SeesWhatAChildTakes) {
   close(ready[0]);
   close(ready[1]);
   EXPECT_GE(during, static_cast<int64_t>(kBytes));
-  EXPECT_LT(during, 2 * static_cast<int64_t>(kBytes));
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr int64_t kMostTimes = 8;  // a sanitizer keeps shadows of what is written
+#else
+  constexpr int64_t kMostTimes = 2;
+#endif
+  EXPECT_LT(during, kMostTimes * static_cast<int64_t>(kBytes));
   EXPECT_EQ(other_processes_bytes(root), 0) << "a process that has ended holds nothing";
 }
 
