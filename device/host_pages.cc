@@ -71,7 +71,9 @@ HostPages::HostPages(std::string device, PageFileKind file_kind, Children childr
 void HostPages::create(std::span<PageId> pages, const std::function<int64_t()>& max_bytes) {
   if (!file_) {
     file_ = std::make_unique<PageFile>(kGranularityBytes, max_bytes(), file_kind_);
-    log(LogLevel::info, "page_file", {{"device", device_}, {"kind", to_string(file_->kind())}, {"why", file_->why()}});
+    // The second best is worth a word, with its reason; the best is not, least of all in other people's programs.
+    const LogLevel level = file_->why().empty() ? LogLevel::debug : LogLevel::info;
+    log(level, "page_file", {{"device", device_}, {"kind", to_string(file_->kind())}, {"why", file_->why()}});
   }
   file_->create(pages);
 }
