@@ -83,6 +83,9 @@ compile::CompileOptions compile_options(const config::Config& config, int thread
   return options;
 }
 
+// Row numbers are time step x 2^20 + sample (ops/lstm, packed_row_ids): beyond it dropout masks would repeat.
+constexpr int64_t kMostPackedSamples = int64_t{1} << 20;
+
 // What watches or rewrites the bodies of one arena has no meaning for bodies in blocks of an allocator.
 std::vector<std::string> packed_problems(const config::Config& config) {
   const std::string why =
@@ -90,6 +93,9 @@ std::vector<std::string> packed_problems(const config::Config& config) {
   std::vector<std::string> problems;
   if (const std::string& planner = config.memory.recompute; planner != "auto" && planner != "none")
     problems.push_back("memory.recompute " + planner + " rewrites bodies of one planned arena" + why);
+  if (config.train.global_batch > kMostPackedSamples)
+    problems.push_back("train.global_batch " + std::to_string(config.train.global_batch) + " is above " +
+                       std::to_string(kMostPackedSamples) + ", up to which the rows of packed samples have numbers");
   return problems;
 }
 

@@ -133,6 +133,16 @@ TEST_F(Packed, WatchedMemoryChangesNoBit) {
   EXPECT_EQ(train({"memory.debug=true"}).parameters_sha256, train().parameters_sha256);
 }
 
+TEST_F(Packed, MoreSamplesThanRowNumbersAreRefused) {
+  try {
+    TinyRun tiny(config_, {"train.global_batch=1048577"});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::config);
+    EXPECT_NE(std::string(error.what()).find("train.global_batch 1048577"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(Packed, WhatIsMadeForOneArenaIsRefusedForIt) {
   try {
     TinyRun tiny(config_, {"memory.recompute=chain"});
