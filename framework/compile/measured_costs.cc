@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -20,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "base/thread_time.h"
 #include "device/host_memory.h"
 
 namespace tidemark::compile {
@@ -119,12 +119,6 @@ class Operands {
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
 };
-
-double thread_cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 int64_t operand_bytes(const Graph& graph, const Node& node) {
   int64_t bytes = 0;

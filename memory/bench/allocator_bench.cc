@@ -1,13 +1,13 @@
 #include "memory/bench/allocator_bench.h"
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
+#include "base/thread_time.h"
 #include "device/host_memory.h"
 #include "memory/allocator/caching_allocator.h"
 #include "memory/bench/peer_malloc.h"
@@ -16,11 +16,7 @@
 namespace tidemark::memory {
 namespace {
 
-double thread_ns() {
-  timespec now = {};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
-}
+double thread_ns() { return 1e9 * thread_cpu_seconds(); }
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());

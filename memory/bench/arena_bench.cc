@@ -1,22 +1,16 @@
 #include "memory/bench/arena_bench.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/thread_time.h"
 #include "memory/bench/trace_variant.h"
 #include "memory/trace/trace_csv.h"
 
 namespace tidemark::memory {
 namespace {
-
-double thread_cpu_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 struct Run {
   OffsetPlan plan;

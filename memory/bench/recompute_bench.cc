@@ -1,7 +1,5 @@
 #include "memory/bench/recompute_bench.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,17 +7,12 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/thread_time.h"
 #include "memory/recompute/overhead_bound.h"
 #include "memory/recompute/search/random.h"
 
 namespace tidemark::memory {
 namespace {
-
-double thread_cpu_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
