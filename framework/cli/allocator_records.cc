@@ -1,9 +1,9 @@
 #include "framework/cli/allocator_records.h"
 
-#include <fstream>
 #include <utility>
 
 #include "base/error.h"
+#include "framework/cli/output_file.h"
 
 namespace tidemark::cli {
 namespace {
@@ -11,12 +11,8 @@ namespace {
 constexpr int64_t kKeptEvents = 100'000;
 
 template <class Write>
-void write_file(const std::string& path, Write&& write) {
-  if (path.empty()) return;
-  std::ofstream file(path);
-  write(file);
-  file.close();
-  if (!file) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+void write_if_wanted(const std::string& path, Write&& write) {
+  if (!path.empty()) write_output_file(path, write);
 }
 
 }  // namespace
@@ -41,7 +37,7 @@ void refuse_records_without_allocator(const RecordOptions& options, bool data_is
 
 AllocatorRecords::AllocatorRecords(RecordOptions options, bool debug) : options_(std::move(options)), debug_(debug) {
   for (const std::string& path : {options_.calls, options_.snapshot}) {
-    if (!path.empty() && !std::ofstream(path)) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+    write_if_wanted(path, [](std::ostream&) {});
   }
 }
 
@@ -57,8 +53,8 @@ memory::Allocator& AllocatorRecords::around(memory::Allocator& below) {
 }
 
 void AllocatorRecords::write(const memory::CachingAllocator& allocator) const {
-  write_file(options_.calls, [&](std::ostream& out) { memory::write_call_trace(recorder_->trace(), out); });
-  write_file(options_.snapshot, [&](std::ostream& out) {
+  write_if_wanted(options_.calls, [&](std::ostream& out) { memory::write_call_trace(recorder_->trace(), out); });
+  write_if_wanted(options_.snapshot, [&](std::ostream& out) {
     const memory::MemorySnapshot snapshot = allocator.snapshot();
     out << (options_.snapshot.ends_with(".trace.json") ? memory::to_chrome_trace(snapshot) : memory::to_json(snapshot));
   });

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "framework/cli/options.h"
+#include "framework/cli/output_file.h"
 #include "memory/bench/allocator_bench.h"
 #include "memory/bench/call_generators.h"
 
@@ -79,10 +79,7 @@ std::vector<memory::CallTrace> generate(const Arguments& arguments) {
 
 void write_trace(const std::vector<memory::CallTrace>& traces, const std::string& path) {
   if (traces.size() != 1) throw Error(ErrorCode::config, "--write takes one generated trace: give one --generate");
-  std::ofstream file(path);
-  memory::write_call_trace(traces.front(), file);
-  file.close();
-  if (!file) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+  write_output_file(path, [&](std::ostream& out) { memory::write_call_trace(traces.front(), out); });
 }
 
 }  // namespace

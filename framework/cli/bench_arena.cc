@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <iostream>
 #include <optional>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "framework/cli/options.h"
+#include "framework/cli/output_file.h"
 #include "memory/arena/plan_svg.h"
 #include "memory/bench/arena_bench.h"
 #include "memory/bench/step_generator.h"
@@ -58,10 +58,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
 
 void write_svg(const memory::Trace& trace, const memory::OffsetPlan& plan, const std::string& path) {
   if (plan.offsets.empty()) throw Error(ErrorCode::config, "--svg: no plan was found for '" + trace.name + "'");
-  std::ofstream file(path);
-  memory::write_plan_svg(trace, plan, file);
-  file.close();
-  if (!file) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+  write_output_file(path, [&](std::ostream& out) { memory::write_plan_svg(trace, plan, out); });
 }
 
 }  // namespace

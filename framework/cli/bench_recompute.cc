@@ -1,10 +1,10 @@
 #include "framework/cli/bench_recompute.h"
 
-#include <fstream>
 #include <iostream>
 
 #include "base/error.h"
 #include "framework/cli/options.h"
+#include "framework/cli/output_file.h"
 #include "memory/bench/recompute_bench.h"
 #include "memory/bench/transformer_step.h"
 #include "memory/recompute/frontier_svg.h"
@@ -57,10 +57,9 @@ void check_arguments(const Arguments& arguments) {
 }
 
 void write_svg(const memory::RecomputeBenchFrontier& frontier, const std::string& path) {
-  std::ofstream file(path);
-  memory::write_frontier_svg(frontier.graph, frontier.plain_peak_bytes, frontier.points, file);
-  file.close();
-  if (!file) throw Error(ErrorCode::io, "cannot write '" + path + "'");
+  write_output_file(path, [&](std::ostream& out) {
+    memory::write_frontier_svg(frontier.graph, frontier.plain_peak_bytes, frontier.points, out);
+  });
 }
 
 }  // namespace

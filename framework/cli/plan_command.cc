@@ -8,6 +8,7 @@
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
 #include "framework/cli/options.h"
+#include "framework/cli/output_file.h"
 #include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
 #include "framework/compile/whole_arena.h"
@@ -52,17 +53,10 @@ int parse(PlanOptions& options, int argc, char** argv) {
   return parse_command_line(app, argc, argv);
 }
 
-void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  std::ofstream file(path);
-  write(file);
-  file.close();
-  if (!file) throw Error(ErrorCode::io, "cannot write '" + path + "'");
-}
-
 void draw_arena(const train::PlannedRun& run, const std::string& path) {
   const compile::Program& program = *run.program;
   const compile::WholeArena whole = compile::whole_arena(program, program.bodies[program.peak_body]);
-  write_file(path, [&](std::ostream& out) { memory::write_plan_svg(whole.trace, whole.plan, out); });
+  write_output_file(path, [&](std::ostream& out) { memory::write_plan_svg(whole.trace, whole.plan, out); });
 }
 
 void draw_frontier(const std::string& model, const std::vector<train::BudgetPoint>& points, const std::string& path) {
@@ -75,8 +69,8 @@ void draw_frontier(const std::string& model, const std::vector<train::BudgetPoin
     point.plan.overhead_lower_bound = p.overhead_lower_bound;
     point.plan.peak_live_bytes = p.peak_bytes;
   }
-  write_file(path,
-             [&](std::ostream& out) { memory::write_frontier_svg(model, points.back().budget_bytes, curve, out); });
+  write_output_file(
+      path, [&](std::ostream& out) { memory::write_frontier_svg(model, points.back().budget_bytes, curve, out); });
 }
 
 RunDevice plan_device(const config::LoadedConfig& config, bool estimate) {
