@@ -70,16 +70,16 @@ EndSlopes parabola_end_slopes(std::span<const double> series) {
   const auto n = static_cast<double>(series.size());
   if (n < 3) return {};
   const auto x_of = [&](size_t i) { return 2 * static_cast<double>(i) / (n - 1) - 1; };
-  double mean = 0, xx = 0, xxxx = 0;
+  double mean = 0, squares = 0, fourth_powers = 0;
   for (size_t i = 0; i < series.size(); ++i) {
     const double x = x_of(i);
-    mean += series[i] / n, xx += x * x, xxxx += x * x * x * x;
+    mean += series[i] / n, squares += x * x, fourth_powers += x * x * x * x;
   }
   double b = 0, c = 0;
   for (size_t i = 0; i < series.size(); ++i) {
-    const double x = x_of(i), q = x * x - xx / n;
-    b += x * (series[i] - mean) / xx;
-    c += q * (series[i] - mean) / (xxxx - xx * xx / n);
+    const double x = x_of(i), q = x * x - squares / n;
+    b += x * (series[i] - mean) / squares;
+    c += q * (series[i] - mean) / (fourth_powers - squares * squares / n);
   }
   const double per_place = 2 / (n - 1);
   return {(b - 2 * c) * per_place, (b + 2 * c) * per_place};

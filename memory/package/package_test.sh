@@ -4,7 +4,7 @@
 set -eu
 library=$1 template=$2 install_tree=$3 cc_program=$4 c_program=$5
 shift 5  # the headers, relative to the workspace
-work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/package.XXXXXX")
+work=$(mktemp -d --tmpdir="${TEST_TMPDIR:-/tmp}")
 fail() { echo "FAILED: $*" >&2; exit 1; }
 expect() { [[ "$1" == *"$2"* ]] || fail "no '$2' in: $1"; }
 
