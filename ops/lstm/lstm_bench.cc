@@ -16,6 +16,8 @@ std::vector<int32_t> falling(int64_t samples) {
   return lengths;
 }
 
+// Not ops/bench's: lengths are given, and outputs lie on memory of their own. In place, each run's gradients would be
+// the next run's gates, and become denormal, which is slow.
 class Bench {
  public:
   Bench(OpDefinition definition, std::vector<std::optional<ValueType>> types, const std::vector<int32_t>& lengths,
