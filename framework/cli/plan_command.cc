@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
+#include "framework/cli/measuring_line.h"
 #include "framework/cli/options.h"
 #include "framework/cli/output_file.h"
 #include "framework/cli/plan_report.h"
@@ -39,7 +40,10 @@ int parse(PlanOptions& options, int argc, char** argv) {
       "Draws into this SVG file: the arena of the body with the peak (instructions to the right, offsets in bytes "
       "upwards, categories in colour), or "
       "the curve of --frontier");
-  app.add_flag("--explain", options.explain, "Also the largest tensors at the peak, the kernels, and what runs again");
+  app.add_flag("--explain", options.explain,
+               "Also the largest tensors at the peak, the kernels, what runs again, and the predicted step, for which "
+               "costs are measured that are not known yet (so do --json and --frontier; a plan alone measures only "
+               "where it does not fit without recomputation)");
   auto* frontier = app.add_flag(
       "--frontier", options.frontier,
       "Also the curve of budget against the extra cost of recomputation (overhead; `at least`: what no schedule within "
@@ -73,6 +77,13 @@ void draw_frontier(const std::string& model, const std::vector<train::BudgetPoin
       path, [&](std::ostream& out) { memory::write_frontier_svg(model, points.back().budget_bytes, curve, out); });
 }
 
+// Measuring every kernel takes seconds; a plan that fits as it stands needs no costs. Whoever asks for more than the
+// plan gets the prediction with it, and the object of --json is whole.
+compile::CostSum prediction(const PlanOptions& options) {
+  const bool wanted = options.config.json || options.explain || options.frontier;
+  return wanted ? compile::CostSum::measured : compile::CostSum::known;
+}
+
 RunDevice plan_device(const config::LoadedConfig& config, bool estimate) {
   if (estimate) return open_or_imagine_device(config);
   try {
@@ -94,7 +105,9 @@ int run_plan(int argc, char** argv) {
   std::optional<memory::Budget> budget;
   if (!device.imagined) budget.emplace(train::make_budget(config, *device.memory));
   const int64_t limit_bytes = budget ? budget->limit_bytes() : parse_byte_limit(config.config.memory.budget).bytes;
-  const train::PlanOptions plan_options{.estimate = options.estimate, .predict_step = true};
+  MeasuringLine measuring;
+  const train::PlanOptions plan_options{
+      .estimate = options.estimate, .predict_step = prediction(options), .on_measuring = measuring.listener()};
   const train::PlannedRun run = [&] {
     try {
       train::PlannedRun planned = train::prepare_run(config);

@@ -49,6 +49,10 @@ const char* label(const train::PlannedRun& run) { return run.costs.estimated ? "
 
 std::string cost_line(const train::PlannedRun& run) {
   if (run.costs.estimated) return "costs          estimated from FLOPs and bytes; nothing was measured\n";
+  if (!run.predicted_step_seconds && run.recompute_overhead == 0)
+    return run.batch.packed()
+               ? "costs          not needed: packed data is not recomputed, and its shapes come with the batches\n"
+               : "costs          not needed: nothing runs again; --explain measures them for a predicted step\n";
   return fmt::format("costs          measured, {} of them now, kept in {}\n", run.costs.measured,
                      run.costs.file.empty() ? "no file" : run.costs.file);
 }

@@ -6,6 +6,7 @@
 #include "framework/cli/allocator_records.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
+#include "framework/cli/measuring_line.h"
 #include "framework/cli/options.h"
 #include "framework/cli/run_device.h"
 #include "framework/cli/soak_report.h"
@@ -86,7 +87,9 @@ class Record {
 int64_t soak_training(const config::LoadedConfig& config, const SoakOptions& soak, RunDevice& device, Record& record) {
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);
-  const train::PlannedRun planned = train::plan_run(config, ops, *device.memory, budget);
+  MeasuringLine measuring;
+  const train::PlannedRun planned =
+      train::plan_run(config, ops, *device.memory, budget, {.on_measuring = measuring.listener()});
   train::check_budget(planned, budget);
   const config::MemorySection& memory = config.config.memory;
   refuse_records_without_allocator(soak.records, planned.batch.packed());

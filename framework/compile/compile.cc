@@ -31,13 +31,18 @@ size_t peak_instruction(const Body& body) {
   return static_cast<size_t>(std::ranges::max_element(body.live, {}, total) - body.live.begin());
 }
 
+struct Compiled {
+  Body body;
+  LoweredNodes lowered;
+};
+
 // Compiles one body at a given base, between the segments and the offset planner.
 class BodyCompiler {
  public:
   BodyCompiler(const ops::OpSet& ops, const CompileOptions& options, const Segment& run, const Segment& step)
       : ops_(ops), options_(options), run_(run), step_(step) {}
 
-  Body compile(BodySpec spec) const {
+  Compiled compile(BodySpec spec) const {
     Body body;
     body.name = spec.name;
     body.graph = std::move(spec.graph);
@@ -45,10 +50,12 @@ class BodyCompiler {
     order_updates(body.graph);
     verify(body.graph, ops_.table());
     Graph verified = recomputes() ? body.graph : Graph();
-    const LoweredNodes lowered = lower(body.graph, ops_, options_.device, options_.threads);
-    lay_out(body, lowered, options_.planner_options);
-    if (recomputes() && body.peak_bytes > options_.arena_budget_bytes) return recompute(std::move(verified), body);
-    return body;
+    Compiled plain;
+    plain.lowered = lower(body.graph, ops_, options_.device, options_.threads);
+    lay_out(body, plain.lowered, options_.planner_options);
+    plain.body = std::move(body);
+    if (!recomputes() || plain.body.peak_bytes <= options_.arena_budget_bytes) return plain;
+    return recompute(std::move(verified), std::move(plain));
   }
 
  private:
@@ -64,14 +71,6 @@ class BodyCompiler {
     emit_instructions(body, lowered);
     list_tensors(body);
     count_live(body);
-    if (options_.sum_costs) body.cost_nanoseconds = sum_costs(body, lowered);
-  }
-
-  int64_t sum_costs(const Body& body, const LoweredNodes& lowered) const {
-    TM_CHECK(options_.costs != nullptr, "no costs to sum");
-    int64_t sum = 0;
-    for (NodeId id : body.graph.order()) sum += options_.costs->nanoseconds(body.graph, id, lowered.at(id));
-    return sum;
   }
 
   // A body before recomputation, as the planner sees it.
@@ -90,20 +89,22 @@ class BodyCompiler {
     split_nodes(graph, ops_);
     verify(graph, ops_.table());
     planned.lowered = lower(graph, ops_, options_.device, options_.threads);
+    options_.costs->prepare(graph, planned.lowered);
     planned.trace = step_trace_of(graph, ops_.table(), planned.lowered, *options_.costs,
                                   {options_.alignment, guard_bytes(), plain.base, plain.shares_step_segment});
     return planned;
   }
 
-  Body recompute(Graph verified, const Body& plain) const {
+  Compiled recompute(Graph verified, Compiled compiled) const {
+    const Body& plain = compiled.body;
     const Planned planned = plannable(std::move(verified), plain);
     // Bytes that no device has: as it stands it is refused as too large, which is the thing to say.
-    if (!memory::has_plannable_sums(planned.trace)) return plain;
-    if (auto body = within(planned, options_.arena_budget_bytes, options_.recompute_options)) return std::move(*body);
+    if (!memory::has_plannable_sums(planned.trace)) return compiled;
+    if (auto found = within(planned, options_.arena_budget_bytes, options_.recompute_options)) return std::move(*found);
     const int64_t least_bytes = least_budget(planned, plain.peak_bytes);
     auto least = within(planned, least_bytes, options_.recompute_options);
     if (least && least_bytes <= options_.arena_budget_bytes) return std::move(*least);
-    throw BudgetRefusal(refusal(plain, least ? *least : plain, least_bytes, planned), least_bytes);
+    throw BudgetRefusal(refusal(plain, least ? least->body : plain, least_bytes, planned), least_bytes);
   }
 
   // Between what no schedule gets below and what the plain order needs; in whole pages. The ends hang on the body
@@ -124,8 +125,8 @@ class BodyCompiler {
   // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so
   // what is missing, and more every time, is taken off the planner's budget until the real arena fits. Nothing if the
   // planner finds nothing.
-  std::optional<Body> within(const Planned& planned, int64_t arena_budget_bytes,
-                             memory::RecomputeOptions options) const {
+  std::optional<Compiled> within(const Planned& planned, int64_t arena_budget_bytes,
+                                 memory::RecomputeOptions options) const {
     const auto recomputer = memory::make_recompute_planner(options_.recompute);
     const auto offsets = memory::make_offset_planner(options_.planner);
     options.offset_planner = offsets.get();
@@ -140,24 +141,24 @@ class BodyCompiler {
         if (error.code() != ErrorCode::out_of_memory) throw;
         return std::nullopt;
       }
-      Body body = rewritten(planned, plan, options.offset_options);
-      if (body.peak_bytes <= arena_budget_bytes) return body;
-      cut_bytes = std::max(2 * cut_bytes, body.peak_bytes - arena_budget_bytes);
+      Compiled found = rewritten(planned, plan, options.offset_options);
+      if (found.body.peak_bytes <= arena_budget_bytes) return found;
+      cut_bytes = std::max(2 * cut_bytes, found.body.peak_bytes - arena_budget_bytes);
       budget_bytes -= cut_bytes;
     }
     return std::nullopt;
   }
 
-  Body rewritten(const Planned& planned, const memory::RecomputePlan& plan,
-                 const memory::OffsetPlannerOptions& offset_options) const {
-    Body body = planned.unplaced;
-    LoweredNodes lowered = planned.lowered;
+  Compiled rewritten(const Planned& planned, const memory::RecomputePlan& plan,
+                     const memory::OffsetPlannerOptions& offset_options) const {
+    Compiled compiled{planned.unplaced, planned.lowered};
+    auto& [body, lowered] = compiled;
     const int64_t further_runs = apply_schedule(body.graph, lowered, plan.schedule.steps);
     lay_out(body, lowered, offset_options);
     const std::string fault = find_rewrite_fault(planned.trace, plan, body, lowered, ops_.table());
     TM_CHECK(fault.empty(), "body '" + body.name + "' as rewritten: " + fault);
     body.recomputation = {plan.planner, further_runs, plan.overhead, plan.overhead_lower_bound};
-    return body;
+    return compiled;
   }
 
   std::string refusal(const Body& plain, const Body& least, int64_t least_bytes, const Planned& planned) const {
@@ -299,8 +300,8 @@ void find_peak(Program& program) {
 }
 
 // A refusal of one body names the least budget of all of them.
-std::vector<Body> compile_bodies(const BodyCompiler& compiler, std::vector<BodySpec> specs) {
-  std::vector<Body> bodies;
+std::vector<Compiled> compile_bodies(const BodyCompiler& compiler, std::vector<BodySpec> specs) {
+  std::vector<Compiled> bodies;
   std::optional<BudgetRefusal> refusal;
   for (BodySpec& spec : specs) {
     try {
@@ -313,6 +314,18 @@ std::vector<Body> compile_bodies(const BodyCompiler& compiler, std::vector<BodyS
   return bodies;
 }
 
+void sum_costs_of(std::vector<Compiled>& bodies, const std::vector<bool>& wanted, const CompileOptions& options) {
+  if (options.cost_sum == CostSum::none) return;
+  TM_CHECK(options.costs != nullptr, "no costs to sum");
+  const bool measure = options.cost_sum == CostSum::measured || std::ranges::any_of(bodies, [](const Compiled& c) {
+                         return !c.body.recomputation.planner.empty();
+                       });
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    auto& [body, lowered] = bodies[i];
+    if (wanted[i]) body.cost_nanoseconds = sum_costs(body.graph, lowered, *options.costs, measure);
+  }
+}
+
 }  // namespace
 
 Program compile(std::vector<BodySpec> bodies, const ops::OpSet& ops, const CompileOptions& options) {
@@ -323,7 +336,11 @@ Program compile(std::vector<BodySpec> bodies, const ops::OpSet& ops, const Compi
   Program program;
   program.name = options.name;
   const BodyCompiler compiler(ops, options, run, step);
-  program.bodies = compile_bodies(compiler, std::move(bodies));
+  std::vector<bool> in_cost_sum;
+  for (const BodySpec& spec : bodies) in_cost_sum.push_back(spec.in_cost_sum);
+  std::vector<Compiled> compiled = compile_bodies(compiler, std::move(bodies));
+  sum_costs_of(compiled, in_cost_sum, options);
+  for (Compiled& c : compiled) program.bodies.push_back(std::move(c.body));
   program.persistent = run.tensors;
   program.step = step.tensors;
   program.run_segment_bytes = run.bytes;

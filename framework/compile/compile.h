@@ -18,6 +18,14 @@ struct BodySpec {
   // True for bodies that run inside a step whose gradients stay between them (accumulation); their Scope::step
   // externals then keep their bytes from body to body. Otherwise such values are the body's own.
   bool shares_step_segment = false;
+  bool in_cost_sum = true;  // CompileOptions::cost_sum is for this body, too
+};
+
+// Of the costs of a body's instructions.
+enum class CostSum {
+  none,
+  known,     // where recomputation has asked for costs anyway, or none has to be measured for it
+  measured,  // `costs` is asked for every instruction
 };
 
 struct CompileOptions {
@@ -34,8 +42,8 @@ struct CompileOptions {
   int64_t budget_granularity_bytes = 1;  // pages of the device: budgets that a refusal names are multiples of it
   memory::RecomputeOptions recompute_options;
   Costs* costs = nullptr;
-  bool sum_costs = false;     // asks `costs` for every instruction and fills Body::cost_nanoseconds
-  bool debug_guards = false;  // memory.debug: kGuardBytes before and after every buffer
+  CostSum cost_sum = CostSum::none;  // fills Body::cost_nanoseconds
+  bool debug_guards = false;         // memory.debug: kGuardBytes before and after every buffer
   // Updates wait for the end of the body instead of running as soon as they can; for the tests that show what that
   // saves.
   bool updates_at_end = false;

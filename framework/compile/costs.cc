@@ -25,4 +25,15 @@ int64_t EstimatedCosts::nanoseconds(const Graph& graph, NodeId id, const Lowered
   return static_cast<int64_t>(kCallNanoseconds + work / threads_);
 }
 
+std::optional<int64_t> sum_costs(const Graph& graph, const LoweredNodes& lowered, Costs& costs, bool measure) {
+  if (measure) costs.prepare(graph, lowered);
+  int64_t sum = 0;
+  for (NodeId id : graph.order()) {
+    const auto known = costs.known(graph, id, lowered.at(id));
+    if (!known) return std::nullopt;
+    sum += *known;
+  }
+  return sum;
+}
+
 }  // namespace tidemark::compile

@@ -223,6 +223,28 @@ MeasuredCosts::MeasuredCosts(std::string path, int threads, std::function<int64_
   if (!room_) room_ = [] { return HostMemory().committable_bytes(); };
 }
 
+void MeasuredCosts::prepare(const Graph& graph, const LoweredNodes& lowered) {
+  std::map<std::string, NodeId> missing;
+  for (NodeId id : graph.order()) {
+    std::string key = key_of(graph, graph.node(id), lowered.at(id), threads_);
+    if (!nanoseconds_.contains(key)) missing.emplace(std::move(key), id);
+  }
+  Measuring now{.graph = graph.name(), .missing = static_cast<int64_t>(missing.size())};
+  for (const auto& [key, id] : missing) {
+    now.node = graph.node(id).name;
+    if (tell_) tell_(now);
+    nanoseconds(graph, id, lowered.at(id));
+    ++now.done;
+  }
+  now.node = {};
+  if (tell_ && now.missing > 0) tell_(now);
+}
+
+std::optional<int64_t> MeasuredCosts::known(const Graph& graph, NodeId id, const LoweredNode& lowered) {
+  const auto found = nanoseconds_.find(key_of(graph, graph.node(id), lowered, threads_));
+  return found == nanoseconds_.end() ? std::nullopt : std::optional(found->second);
+}
+
 int64_t MeasuredCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredNode& lowered) {
   const Node& node = graph.node(id);
   const std::string key = key_of(graph, node, lowered, threads_);

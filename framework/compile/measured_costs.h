@@ -22,6 +22,11 @@ class MeasuredCosts : public Costs {
   // `room` is asked for the bytes that operands may take; by default those that this machine can give now.
   MeasuredCosts(std::string path, int threads, std::function<int64_t()> room = {});
 
+  // Called before each measurement of prepare(), and once after the last.
+  void on_measuring(std::function<void(const Measuring&)> tell) { tell_ = std::move(tell); }
+
+  void prepare(const Graph& graph, const LoweredNodes& lowered) override;
+  std::optional<int64_t> known(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
   // Throws Error(out_of_memory) with both numbers if there is no room for one copy of the node's operands.
   int64_t nanoseconds(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
 
@@ -35,6 +40,7 @@ class MeasuredCosts : public Costs {
   std::string path_;
   int threads_;
   std::function<int64_t()> room_;
+  std::function<void(const Measuring&)> tell_;
   std::map<std::string, int64_t> nanoseconds_;
   int64_t measured_ = 0;
 };

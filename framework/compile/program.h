@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,10 +71,10 @@ struct Body {
   int64_t guard_bytes = 0;                    // around every buffer; included in the trace's bytes
   std::vector<CategoryBytes> live;            // live bytes at every instruction, segments included
   Recomputation recomputation;
-  int64_t cost_nanoseconds = 0;   // of one run; 0 where CompileOptions did not ask
-  int64_t base = 0;               // where the body area starts
-  int64_t peak_bytes = 0;         // base + plan.peak_bytes
-  int64_t lower_bound_bytes = 0;  // base + plan.lower_bound_bytes
+  std::optional<int64_t> cost_nanoseconds;  // of one run: see CostSum
+  int64_t base = 0;                         // where the body area starts
+  int64_t peak_bytes = 0;                   // base + plan.peak_bytes
+  int64_t lower_bound_bytes = 0;            // base + plan.lower_bound_bytes
 
   const Tensor& external(std::string_view name) const;  // TM_CHECK: exists
   const Tensor& result(std::string_view name) const;

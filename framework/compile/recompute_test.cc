@@ -206,15 +206,49 @@ TEST_F(RecomputeTest, CostsAreSummedOverAllRuns) {
   bodies.push_back({"body", there_and_back(12), false});
   CompileOptions options;
   options.costs = &costs_;
-  EXPECT_EQ(compile(std::move(bodies), ops_, options).bodies[0].cost_nanoseconds, 0) << "only where asked";
+  EXPECT_EQ(compile(std::move(bodies), ops_, options).bodies[0].cost_nanoseconds, std::nullopt) << "only where asked";
   bodies.clear();
   bodies.push_back({"body", there_and_back(12), false});
-  options.sum_costs = true;
+  options.cost_sum = CostSum::measured;
   options.recompute = "search";
   options.arena_budget_bytes = 9 * kBytes;
   const Body body = compile(std::move(bodies), ops_, options).bodies[0];
   EXPECT_GT(body.recomputation.further_runs, 0);
   EXPECT_EQ(body.cost_nanoseconds, static_cast<int64_t>(body.instructions.size()));
+}
+
+// A kernel that is measured by mistake costs seconds.
+class CountedCosts : public UnitCosts {
+ public:
+  std::optional<int64_t> known(const Graph&, NodeId, const LoweredNode&) override {
+    return prepared_ ? std::optional<int64_t>(1) : std::nullopt;
+  }
+  void prepare(const Graph&, const LoweredNodes&) override { prepared_ = true; }
+  bool prepared() const { return prepared_; }
+
+ private:
+  bool prepared_ = false;
+};
+
+TEST_F(RecomputeTest, CostsAreMeasuredOnlyWhereThePlainBodyDoesNotFit) {
+  for (const int64_t budget : {int64_t{0}, 100 * kBytes, 9 * kBytes}) {
+    const bool recomputes = budget == 9 * kBytes;
+    std::vector<BodySpec> bodies;
+    bodies.push_back({"small", there_and_back(2), false});
+    bodies.push_back({"body", there_and_back(12), false});
+    bodies.push_back({"evaluate", there_and_back(2), false, false});
+    CountedCosts costs;
+    CompileOptions options;
+    options.costs = &costs;
+    options.recompute = "search";
+    options.arena_budget_bytes = budget;
+    options.cost_sum = CostSum::known;
+    const Program program = compile(std::move(bodies), ops_, options);
+    EXPECT_EQ(costs.prepared(), recomputes) << budget;
+    for (const char* name : {"small", "body"})
+      EXPECT_EQ(program.body(name).cost_nanoseconds.has_value(), recomputes) << budget << " " << name;
+    EXPECT_EQ(program.body("evaluate").cost_nanoseconds, std::nullopt);
+  }
 }
 
 // Two further runs of one node: the second copy stands on the first's name, readers take the latest one.
@@ -270,6 +304,29 @@ TEST_F(MeasuredCostsTest, AreMeasuredOnceAndKept) {
   MeasuredCosts more_threads(path_, 2);
   more_threads.nanoseconds(graph, graph.order()[0], lowered.at(graph.order()[0]));
   EXPECT_EQ(more_threads.measured(), 1) << "the thread count is part of the key";
+}
+
+TEST_F(MeasuredCostsTest, PreparingTellsHowFarItIs) {
+  Graph graph = there_and_back(3);
+  const LoweredNodes lowered = lower(graph, ops_, ops::KernelDevice::cpu, 1);
+  MeasuredCosts costs(path_, 1);
+  EXPECT_EQ(costs.known(graph, graph.order()[0], lowered.at(graph.order()[0])), std::nullopt);
+  EXPECT_EQ(sum_costs(graph, lowered, costs, false), std::nullopt);
+  EXPECT_EQ(costs.measured(), 0);
+  std::vector<std::string> told;
+  costs.on_measuring([&](const Measuring& now) {
+    told.push_back(std::string(now.graph) + " " + std::string(now.node) + " " + std::to_string(now.done) + "/" +
+                   std::to_string(now.missing));
+  });
+  const auto sum = sum_costs(graph, lowered, costs, true);
+  EXPECT_EQ(told,
+            (std::vector<std::string>{"there_and_back h0 0/2", "there_and_back back2 1/2", "there_and_back  2/2"}));
+  EXPECT_EQ(sum_costs(graph, lowered, costs, false), sum);
+  EXPECT_EQ(costs.known(graph, graph.order()[0], lowered.at(graph.order()[0])),
+            costs.nanoseconds(graph, graph.order()[0], lowered.at(graph.order()[0])));
+  told.clear();
+  costs.prepare(graph, lowered);
+  EXPECT_TRUE(told.empty()) << "nothing is missing";
 }
 
 TEST_F(MeasuredCostsTest, FiguresOfAnOlderVersionAreMeasuredAnew) {

@@ -1,6 +1,7 @@
 #include "framework/train/cost_source.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -19,8 +20,10 @@ std::string cost_file_path(const std::string& setting) {
 
 class Measured : public CostSource {
  public:
-  Measured(const std::string& setting, int threads)
-      : is_cache_(setting.empty()), path_(cost_file_path(setting)), costs_(path_, threads) {}
+  Measured(const std::string& setting, int threads, std::function<void(const compile::Measuring&)> on_measuring)
+      : is_cache_(setting.empty()), path_(cost_file_path(setting)), costs_(path_, threads) {
+    costs_.on_measuring(std::move(on_measuring));
+  }
 
   compile::Costs& costs() override { return costs_; }
 
@@ -54,8 +57,9 @@ class Estimated : public CostSource {
 
 }  // namespace
 
-std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads) {
-  return std::make_unique<Measured>(setting, threads);
+std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads,
+                                           std::function<void(const compile::Measuring&)> on_measuring) {
+  return std::make_unique<Measured>(setting, threads, std::move(on_measuring));
 }
 
 std::unique_ptr<CostSource> estimated_costs(const OpTable& ops, int threads) {

@@ -1,6 +1,7 @@
 // Where a plan's costs come from: measured on this machine and kept in a file, or estimated.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,8 +28,9 @@ class CostSource {
 };
 
 // `setting`: memory.cost_file; empty for the file beside other caches of the user (without a home folder nothing is
-// kept). Throws as compile::MeasuredCosts.
-std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads);
+// kept); `on_measuring`: see MeasuredCosts::on_measuring. Throws as compile::MeasuredCosts.
+std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads,
+                                           std::function<void(const compile::Measuring&)> on_measuring = {});
 
 // FLOPs and bytes instead of measurements, for `plan --estimate`. `ops` must outlive the result.
 std::unique_ptr<CostSource> estimated_costs(const OpTable& ops, int threads);

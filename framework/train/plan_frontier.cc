@@ -12,7 +12,9 @@ class Frontier {
  public:
   Frontier(const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
            const PlanOptions& options)
-      : config_(config), ops_(ops), device_(device), options_(options), run_(prepare_run(config)) {}
+      : config_(config), ops_(ops), device_(device), options_(options), run_(prepare_run(config)) {
+    options_.predict_step = compile::CostSum::none;
+  }
 
   std::vector<BudgetPoint> run(int count) {
     compile_run(run_, config_, ops_, device_, std::numeric_limits<int64_t>::max(), options_);
@@ -66,7 +68,7 @@ class Frontier {
   const config::LoadedConfig& config_;
   const ops::OpSet& ops_;
   const DeviceMemory& device_;
-  const PlanOptions& options_;
+  PlanOptions options_;
   PlannedRun run_;
   std::vector<BudgetPoint> points_;
 };

@@ -19,8 +19,8 @@ struct BudgetPoint {
 };
 
 // Plans for `count` budgets from the least that works to the peak without recomputation, in whole pages, ascending;
-// fewer where there are fewer pages. Monotone: a bigger budget never costs more. memory.budget is not looked at. Throws
-// as plan_run.
+// fewer where there are fewer pages. Monotone: a bigger budget never costs more. memory.budget is not looked at, and no
+// step predicted. Throws as plan_run.
 std::vector<BudgetPoint> plan_frontier(const config::LoadedConfig& config, const ops::OpSet& ops,
                                        const DeviceMemory& device, int count, const PlanOptions& options = {});
 

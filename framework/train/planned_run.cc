@@ -116,12 +116,17 @@ void plan_packed(PlannedRun& run, const config::Config& config, const DeviceMemo
 std::optional<double> step_seconds(const PlannedRun& run) {
   if (run.batch.packed()) return std::nullopt;
   int64_t nanoseconds = 0;
+  bool known = true;
   const auto add = [&](const std::string& name) {
-    if (const compile::Body* body = run.program->find_body(name)) nanoseconds += body->cost_nanoseconds;
+    const compile::Body* body = run.program->find_body(name);
+    if (body == nullptr) return;
+    known = known && body->cost_nanoseconds.has_value();
+    nanoseconds += body->cost_nanoseconds.value_or(0);
   };
   for (const int64_t samples : run.batch.micro_batches(run.batch.global_batch))
     add(body_name(run.batch.accumulates() ? "micro_batch" : "step", samples));
   for (const char* name : {"begin", "update"}) add(name);
+  if (!known) return std::nullopt;
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
@@ -147,14 +152,15 @@ void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops:
   TrainingGraphs graphs =
       build_training_graphs(*config.model, run.dataset->info(), *run.optimizer, run.batch, ops.table());
   run.initializers = std::move(graphs.initializers);
-  const auto costs = plan_options.estimate ? estimated_costs(ops.table(), run.threads)
-                                           : measured_costs(config.memory.cost_file, run.threads);
+  const auto costs = plan_options.estimate
+                         ? estimated_costs(ops.table(), run.threads)
+                         : measured_costs(config.memory.cost_file, run.threads, plan_options.on_measuring);
   compile::CompileOptions options = compile_options(config, run.threads);
   options.arena_budget_bytes = arena_budget(budget_bytes, device);
   if (run.batch.packed()) options.recompute = "none";  // micro-batches run in blocks: see DynamicOptions
   options.budget_granularity_bytes = device.granularity_bytes();
   options.costs = &costs->costs();
-  options.sum_costs = plan_options.predict_step && !run.batch.packed();
+  if (!run.batch.packed()) options.cost_sum = plan_options.predict_step;
   run.model = config.model.get();
   run.ops = &ops;
   try {
@@ -172,7 +178,7 @@ void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops:
   run.budget_bytes = budget_bytes;
   run.plan_digest = plan_digest(*run.program);
   run.costs = costs->note();
-  if (plan_options.predict_step) run.predicted_step_seconds = step_seconds(run);
+  run.predicted_step_seconds = step_seconds(run);
   if (run.recompute_overhead > 0) run.cost_digest = run.costs.digest;
 }
 

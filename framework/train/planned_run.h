@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,14 +42,16 @@ struct PlannedRun {
   double recompute_overhead_lower_bound = 0;  // of any schedule of that body within the budget
   std::string cost_digest;                    // of the measured costs; empty where none were needed
   CostNote costs;
-  std::optional<double> predicted_step_seconds;  // sum of the costs of a full step; only if PlanOptions asked
-  double plan_seconds = 0;                       // wall time of graphs, kernels and offsets
-  std::string plan_digest;                       // SHA-256 of schedule, kernels and offsets
+  // Sum of the costs of a full step: as PlanOptions ask, and not of packed data, whose bodies come with their shapes.
+  std::optional<double> predicted_step_seconds;
+  double plan_seconds = 0;  // wall time of graphs, kernels and offsets
+  std::string plan_digest;  // SHA-256 of schedule, kernels and offsets
 };
 
 struct PlanOptions {
-  bool estimate = false;      // costs from FLOPs and bytes, nothing is measured
-  bool predict_step = false;  // fills predicted_step_seconds: measures (or estimates) every instruction
+  bool estimate = false;                                   // costs from FLOPs and bytes, nothing is measured
+  compile::CostSum predict_step = compile::CostSum::none;  // whether to fill predicted_step_seconds
+  std::function<void(const compile::Measuring&)> on_measuring;
 };
 
 // Throws Error(config) for what the configuration cannot mean, Error(data) for its data.

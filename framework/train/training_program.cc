@@ -97,7 +97,7 @@ class GraphMaker {
     Graph graph(body_name("evaluate", shape));
     models::ModelBuilder builder(graph, ops_);
     forward(builder, shape, false);
-    return {body_name("evaluate", shape), std::move(graph), false};
+    return {body_name("evaluate", shape), std::move(graph), false, false};
   }
 
   // With a gradient, as declared by the first micro-batch.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/integration/program.h"
@@ -99,6 +100,21 @@ TEST_F(Plan, PredictsTheStepFromCostsThatItMeasuresOnce) {
   const Finished text = plan({});
   EXPECT_NE(text.out.find("measured, 0 of them now, kept in " + folder_ + "/costs.json"), std::string::npos)
       << text.out;
+}
+
+TEST_F(Plan, MeasuresNothingWhereThePlainStepFits) {
+  const Finished plain = plan({});
+  ASSERT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/costs.json")) << "something was measured";
+  EXPECT_NE(plain.out.find("costs          not needed: nothing runs again; --explain measures"), std::string::npos)
+      << plain.out;
+  const int64_t peak = plan({"--estimate", "--json"}).json()["planned_peak_bytes"];
+  const Finished tight = plan({"--budget", std::to_string(peak - kPage)});
+  ASSERT_EQ(tight.exit_code, 0) << tight.err;
+  EXPECT_NE(tight.out.find(" s predicted"), std::string::npos) << tight.out;
+  EXPECT_NE(tight.out.find("of them now, kept in " + folder_ + "/costs.json"), std::string::npos) << tight.out;
+  EXPECT_NE(plan({"--explain"}).out.find(" s predicted"), std::string::npos);
+  EXPECT_NE(plan({}).out.find(" s predicted"), std::string::npos) << "what is known is used";
 }
 
 TEST_F(Plan, EstimatesAreLabelledAndMeasureNothing) {
