@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "framework/cli/input_file.h"
 #include "framework/cli/options.h"
 #include "framework/cli/output_file.h"
 #include "memory/bench/allocator_bench.h"
@@ -41,7 +42,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       "traces", arguments.files,
       "Recorded calls: CSV with call,id,bytes,category, as train, generate and soak --record-calls write them");
   app.add_option("--generate", arguments.generate, "Generated calls: " + generator_names() + ", or all")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--calls", arguments.generator.calls, "About so many calls of each generated trace")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
@@ -55,7 +57,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--peer", arguments.bench.peers,
-                 "Also the time of malloc and free of this library (a path; glibc is this program's own)");
+                 "Also the time of malloc and free of this library (a path; glibc is this program's own)")
+      ->allow_extra_args(false);
   app.add_flag("--hits", arguments.hits, "Also the time of a call that finds its block in the cache");
   app.add_option("--write", arguments.write, "Write the one generated trace into this file and do no more");
   app.add_flag("--json", arguments.json, "One JSON object instead of a table");
@@ -96,7 +99,7 @@ int run_bench_allocator(int argc, char** argv) {
     write_trace(traces, arguments.write);
     return 0;
   }
-  for (const std::string& file : arguments.files) traces.push_back(memory::read_call_trace_file(file));
+  for (const std::string& file : arguments.files) traces.push_back(read_input_file(file, memory::read_call_trace_file));
   if (traces.empty() && !arguments.hits)
     throw Error(ErrorCode::config, "name a trace, or --generate " + generator_names() + ", or all, or --hits");
 

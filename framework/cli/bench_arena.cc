@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "framework/cli/input_file.h"
 #include "framework/cli/options.h"
 #include "framework/cli/output_file.h"
 #include "memory/arena/plan_svg.h"
@@ -85,7 +86,7 @@ int run_bench_arena(int argc, char** argv) {
     rows.push_back(memory::bench_trace(trace, arguments.bench, draw ? &plan : nullptr));
     if (draw) write_svg(trace, plan, arguments.svg);
   };
-  for (const std::string& file : arguments.files) plan_one(memory::read_csv_file(file));
+  for (const std::string& file : arguments.files) plan_one(read_input_file(file, memory::read_csv_file));
   if (arguments.generate > 0) {
     memory::StepOptions step;
     step.buffers = arguments.generate;

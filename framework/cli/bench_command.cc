@@ -26,6 +26,7 @@ int run_bench(int argc, char** argv) {
   if (std::strcmp(what, "arena") == 0) return run_bench_arena(argc - 1, argv + 1);
   if (std::strcmp(what, "recompute") == 0) return run_bench_recompute(argc - 1, argv + 1);
   const bool asked = std::strcmp(what, "--help") == 0 || std::strcmp(what, "-h") == 0;
+  if (argc > 1 && !asked) std::fprintf(stderr, "tidemark bench: unknown '%s'\n\n", what);
   print_usage(asked ? stdout : stderr);
   return asked ? 0 : 2;
 }

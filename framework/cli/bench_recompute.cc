@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "framework/cli/input_file.h"
 #include "framework/cli/options.h"
 #include "framework/cli/output_file.h"
 #include "memory/bench/recompute_bench.h"
@@ -27,11 +28,13 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("graphs", arguments.files, "Graphs: networkx node-link JSON with cost_cpu and cost_ram");
   app.add_option("--transformer", arguments.transformers, "Generated Transformer steps of about so many nodes")
       ->check(CLI::Range(1, 1'000'000))
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--budgets", arguments.budgets,
                  "Shares of the peak without recomputation (0.9,80%), multiples of the least conceivable peak (1.05ws) "
                  "or sizes (4GiB)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--frontier", bench.frontier_points, "Also the whole curve, with this many budgets")
       ->check(CLI::Range(2, 10'000));
   app.add_option("--svg", arguments.svg, "Draw the curve of the first graph into this file (needs --frontier)");
@@ -75,7 +78,8 @@ int run_bench_recompute(int argc, char** argv) {
 
   memory::RecomputeBenchReport report;
   report.options = arguments.bench;
-  for (const std::string& file : arguments.files) memory::bench_step_trace(memory::read_graph_json(file), report);
+  for (const std::string& file : arguments.files)
+    memory::bench_step_trace(read_input_file(file, memory::read_graph_json), report);
   for (int64_t steps : arguments.transformers) memory::bench_step_trace(memory::transformer_step(steps), report);
   if (!arguments.svg.empty()) write_svg(report.frontiers.front(), arguments.svg);
   if (arguments.json)

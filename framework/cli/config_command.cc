@@ -1,9 +1,9 @@
 #include "framework/cli/config_command.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "framework/cli/lists.h"
+#include "framework/cli/options.h"
 
 namespace tidemark::cli {
 namespace {
@@ -26,11 +26,7 @@ int run_config(int argc, char** argv) {
   app.add_subcommand("reference", "Prints every key with its default, what it is for and what it accepts");
   add_file_options(*check, command);
   add_file_options(*show, command);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const int code = parse_command_line(app, argc, argv); code >= 0) return code;
   command.action = check->parsed()  ? ConfigCommand::Action::check
                    : show->parsed() ? ConfigCommand::Action::show
                                     : ConfigCommand::Action::reference;

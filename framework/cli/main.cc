@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/config_command.h"
 #include "framework/cli/standard_streams.h"
@@ -30,7 +31,7 @@ constexpr Command kCommands[] = {
 void print_usage(std::FILE* out) {
   std::fputs("tidemark: trains neural networks inside a memory budget\n\nusage: tidemark COMMAND [OPTIONS]\n\n", out);
   for (const Command& command : kCommands) std::fprintf(out, "  %-8s %s\n", command.name, command.what);
-  std::fputs("\n`tidemark COMMAND --help` tells the options of a command.\n", out);
+  std::fputs("\n`tidemark COMMAND --help` tells the options of a command, `tidemark --version` the version.\n", out);
 }
 
 int run(const Command& command, int argc, char** argv) {
@@ -57,6 +58,10 @@ int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";
   if (std::strcmp(name, "--help") == 0 || std::strcmp(name, "-h") == 0 || std::strcmp(name, "help") == 0) {
     print_usage(stdout);
+    return 0;
+  }
+  if (std::strcmp(name, "--version") == 0) {
+    std::printf("tidemark %s\n", tidemark::kVersion);
     return 0;
   }
   for (const Command& command : kCommands)

@@ -1,5 +1,7 @@
 #include "framework/cli/options.h"
 
+#include <iostream>
+
 namespace tidemark::cli {
 
 CLI::Option* add_config_options(CLI::App& app, ConfigOptions& options) {
@@ -14,7 +16,9 @@ int parse_command_line(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    std::cerr << app.get_name() << ": " << e.what() << "; see " << app.get_name() << " --help" << std::endl;
+    return 2;
   }
   return -1;
 }

@@ -17,7 +17,7 @@ struct ConfigOptions {
 CLI::Option* add_config_options(CLI::App& app, ConfigOptions& options);
 
 // Parses; returns -1 to go on, else the exit code: 0 after --help, 2 for a bad command line (explained on standard
-// error).
+// error as main() explains errors, with the app's name before it).
 int parse_command_line(CLI::App& app, int argc, char** argv);
 
 }  // namespace tidemark::cli

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/version.h"
+
 namespace tidemark::train {
 namespace {
 
@@ -90,7 +92,7 @@ RunMetrics::RunMetrics(Counters& c, const PlannedRun& run, const DeviceMemory& d
   c.gauge("tidemark_accumulation_steps", "Micro-batches of a step.")
       .set(static_cast<double>(run.batch.accumulation_steps()));
   c.histogram("tidemark_plan_duration_seconds", "Wall time of planning.", kPlanBuckets).observe(run.plan_seconds);
-  c.info("tidemark_build_info", "What was built.", {{"compiler", __VERSION__}});
+  c.info("tidemark_build_info", "What was built.", {{"version", kVersion}, {"compiler", __VERSION__}});
   c.info("tidemark_run_info", "The run.", {{"model", program.name}, {"plan", run.plan_digest.substr(0, 16)}});
   allocated_peak_.set(static_cast<double>(memory::sum(program.peak_categories)));
   step_floor_.set(static_cast<double>(program.run_segment_bytes));

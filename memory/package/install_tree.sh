@@ -12,5 +12,7 @@ prefix=$(cd "$1" && pwd)
 shift 4
 
 install -m 755 "$library" "$prefix/lib/libtidemark_memory.so"
-sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|${TIDEMARK_VERSION:-0.1.0}|" "$template" >"$prefix/lib/pkgconfig/tidemark-memory.pc"
+version=$(sed -n 's|.* kVersion = "\([^"]*\)";.*|\1|p' "$root/base/version.h")
+[ -n "$version" ] || { echo "install_tree: no version in $root/base/version.h" >&2; exit 1; }
+sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" "$template" >"$prefix/lib/pkgconfig/tidemark-memory.pc"
 for header in "$@"; do install -D -m 644 "$root/$header" "$prefix/include/tidemark/$header"; done

@@ -15,6 +15,7 @@ for header in memory/allocator/caching_allocator.h memory/arena/offset_planner.h
 done
 
 export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig
+grep -qF "\"$(pkg-config --modversion tidemark-memory)\"" base/version.h || fail "the version is not that of base/version.h"
 # shellcheck disable=SC2046  # flags are words
 g++ -o "$work/in_cc" "$cc_program" $(pkg-config --cflags --libs tidemark-memory)
 # The flags name the language level of C++, which a C compiler does not take.

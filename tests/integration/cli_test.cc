@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/category.h"
+#include "base/version.h"
 #include "tests/integration/program.h"
 #include "tests/integration/tiny_data.h"
 
@@ -131,6 +132,36 @@ TEST_F(Cli, ABadCommandLineIsTwo) {
   EXPECT_EQ(run({"train", "-c", config_, "--resume", "--restart"}).exit_code, 2);
   EXPECT_EQ(run({"train", "-c", config_, "--set", "train.steps"}).exit_code, 2);
   EXPECT_EQ(run({"train", "-c", config_, "--resume"}).exit_code, 2) << "there is no checkpoint.dir to resume from";
+}
+
+TEST_F(Cli, ABadCommandLineIsExplainedAsOtherErrorsAre) {
+  EXPECT_EQ(run({"plan", "--set", "a=b"}).err, "tidemark plan: --config is required; see tidemark plan --help\n");
+  EXPECT_TRUE(run({"bench", "arena", "--work", "lots"}).err.starts_with("tidemark bench arena: "));
+  EXPECT_TRUE(run({"bench", "trains"}).err.starts_with("tidemark bench: unknown 'trains'\n"));
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"config"}, {"config", "check"}, {"config", "fly"}}) {
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_TRUE(finished.err.starts_with("tidemark config: ")) << finished.err;
+  }
+}
+
+TEST_F(Cli, VersionIsOneLine) {
+  const Finished finished = run({"--version"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out, std::string("tidemark ") + kVersion + "\n");
+}
+
+TEST_F(Cli, AFileThatCannotBeReadIsBadData) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"bench", "arena"},
+                                                    {"bench", "allocator"},
+                                                    {"bench", "recompute", "--budgets", "0.9"}}) {
+    std::vector<std::string> named = arguments;
+    named.push_back(folder_ + "/absent");
+    const Finished finished = run(named);
+    EXPECT_EQ(finished.exit_code, 4) << finished.err;
+    EXPECT_NE(finished.err.find(folder_ + "/absent"), std::string::npos) << finished.err;
+  }
 }
 
 TEST_F(Cli, HoldRefusesWhatNobodyHas) {
