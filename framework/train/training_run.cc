@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/error.h"
 #include "framework/runtime/memory_debugger.h"
 
 namespace tidemark::train {
@@ -68,7 +67,7 @@ void TrainingRun::refuse_not_a_number(const char* what, double loss) const {
     text += fmt::format("; first bad tensor is '{}' at element {}", p.tensor->name, at);
     break;
   }
-  throw Error(ErrorCode::data, text + "; lower train.lr, set train.clip_norm, or look at the data");
+  throw Diverged(text + "; lower train.lr, set train.clip_norm, or look at the data");
 }
 
 void TrainingRun::one_step(data::Loader& loader, const RunOptions& options, RunReport& report) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include "framework/data/loader.h"
@@ -17,6 +18,12 @@
 #include "memory/arena/arena.h"
 
 namespace tidemark::train {
+
+// The loss is no number any more: names step and tensor. No file is at fault (that would be Error(data)).
+class Diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 // What happened, for people and for --json.
 struct RunReport {
@@ -79,8 +86,7 @@ class TrainingRun {
   const EarlyStopState& early_stop() const { return early_stop_; }
 
   // Trains until total_steps, an early stop, or a request to stop. After a resume, an evaluation that was due and not
-  // made comes first, and a run that had stopped early stops again. Throws Error(data) naming step and tensor if the
-  // loss is no number.
+  // made comes first, and a run that had stopped early stops again. Throws Diverged.
   RunReport run(const RunOptions& options);
 
  private:
