@@ -37,7 +37,7 @@ void refuse_records_without_allocator(const RecordOptions& options, bool data_is
 
 AllocatorRecords::AllocatorRecords(RecordOptions options, bool debug) : options_(std::move(options)), debug_(debug) {
   for (const std::string& path : {options_.calls, options_.snapshot}) {
-    write_if_wanted(path, [](std::ostream&) {});
+    if (!path.empty()) refuse_unwritable(path);
   }
 }
 

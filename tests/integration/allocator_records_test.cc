@@ -41,6 +41,9 @@ class AllocatorRecords : public ::testing::Test {
 TEST_F(AllocatorRecords, CallsOfTrainingAreReplayed) {
   const Finished trained = run({"train", "-c", in("lines.yaml"), "--record-calls", in("calls.csv")});
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const size_t said = trained.err.find(" event=file_written path=" + in("calls.csv") + "\n");
+  EXPECT_NE(said, std::string::npos) << trained.err;
+  EXPECT_EQ(said + 1, trained.err.rfind("event=file_written")) << "once";
   const memory::CallTrace trace = memory::read_call_trace_file(in("calls.csv"));
   EXPECT_GT(trace.calls.size(), 100u);
   int64_t live = 0;

@@ -117,6 +117,20 @@ TEST_F(Plan, MeasuresNothingWhereThePlainStepFits) {
   EXPECT_NE(plan({}).out.find(" s predicted"), std::string::npos) << "what is known is used";
 }
 
+TEST_F(Plan, AFileThatWasAskedForIsNamedOnce) {
+  for (const bool frontier : {false, true}) {
+    const std::string path = folder_ + (frontier ? "/curve.svg" : "/arena.svg");
+    std::vector<std::string> options = {"--estimate", "--svg", path};
+    if (frontier) options.insert(options.end(), {"--frontier", "--points", "2"});
+    const Finished finished = plan(options);
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    const std::string line = " event=file_written path=" + path + "\n";
+    EXPECT_EQ(finished.err.find(line), finished.err.rfind("event=file_written") - 1) << finished.err;
+    EXPECT_NE(finished.err.find(line), std::string::npos) << finished.err;
+  }
+  EXPECT_EQ(plan({"--svg", folder_ + "/no/where.svg"}).exit_code, 1);
+}
+
 TEST_F(Plan, EstimatesAreLabelledAndMeasureNothing) {
   const Finished finished = plan({"--json", "--estimate"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
