@@ -14,7 +14,7 @@ namespace tidemark {
 
 struct CudaDevices {
   int count = 0;
-  std::string why_none;  // if count is 0: "cudaGetDeviceCount: error 35 (...)", "built without CUDA"
+  std::string why_none;  // if count is 0: "the driver is absent or too old", "built without CUDA"
 };
 
 // Never throws: any error of the driver means that there is no device.
