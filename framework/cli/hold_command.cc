@@ -52,6 +52,20 @@ int64_t wanted_bytes(const HoldOptions& options) {
   return bytes;
 }
 
+// What a device says of bytes that it does not have ends with what a run can do about it; hold has no budget.
+VirtualRange take(DeviceMemory& memory, int64_t bytes) {
+  try {
+    VirtualRange range = memory.reserve(bytes);
+    range.commit(0, range.bytes());
+    return range;
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    const size_t hint = what.rfind("; ");
+    if (hint == std::string::npos || what.find("memory.budget", hint) == std::string::npos) throw;
+    throw Error(error.code(), what.substr(0, hint) + "; stop other programs or lower --bytes");
+  }
+}
+
 void report(const DeviceMemory& memory, bool json) {
   const DeviceUse use = memory.use();
   std::fprintf(stderr, "holding %s of device '%s', %s of %s are free; Ctrl-C gives them back\n",
@@ -84,8 +98,7 @@ int run_hold(int argc, char** argv) {
   const int64_t bytes = wanted_bytes(options);
   take_stop_signals();
   const std::unique_ptr<DeviceMemory> memory = make_device_memory(choose_device(options.device));
-  VirtualRange range = memory->reserve(bytes);
-  range.commit(0, range.bytes());
+  const VirtualRange range = take(*memory, bytes);
   report(*memory, options.json);
   wait_for_the_end(options.seconds);
   return 0;

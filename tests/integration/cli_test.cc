@@ -169,9 +169,13 @@ TEST_F(Cli, HoldRefusesWhatNobodyHas) {
     for (const std::string bytes : {"9223372036854775807", "4194305TiB"}) {
       const Finished finished = run({"hold", "--device", device, "--bytes", bytes, "--seconds", "0"});
       EXPECT_EQ(finished.exit_code, 3) << device << " " << bytes << ": " << finished.err;
+      EXPECT_EQ(finished.err.find("memory.budget"), std::string::npos) << finished.err;
     }
     EXPECT_EQ(run({"hold", "--device", device, "--bytes", "1", "--seconds", "nan"}).exit_code, 2);
   }
+  const Finished full = run({"hold", "--device", "sim:hold_refuses?size=8MiB", "--bytes", "10MiB", "--seconds", "0"});
+  EXPECT_EQ(full.exit_code, 3);
+  EXPECT_TRUE(full.err.ends_with("8.0 MiB of 8.0 MiB can be had; stop other programs or lower --bytes\n")) << full.err;
   const Finished finished = run({"hold", "--device", "cpu", "--bytes", "10%", "--seconds", "0"});
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_NE(finished.err.find("--bytes: size '10%'"), std::string::npos) << finished.err;
