@@ -121,16 +121,18 @@ int run_plan(int argc, char** argv) {
   }();
   std::vector<train::BudgetPoint> frontier;
   if (options.frontier) frontier = train::plan_frontier(config, ops, *device.memory, options.points, plan_options);
+  const std::string single = single_point_reason(run, config.config, frontier);
   if (!options.svg.empty() && !options.frontier) draw_arena(run, options.svg);
   if (!options.svg.empty() && options.frontier) draw_frontier(run.program->name, frontier, options.svg);
   if (options.config.json) {
     auto json = plan_json(run, device.choice.name);
     if (options.frontier) json["frontier"] = frontier_json(frontier);
+    if (!single.empty()) json["frontier_is_one_point"] = single;
     std::cout << json.dump(2) << '\n';
   } else {
     print_plan(run, device.choice.name, std::cout);
     if (options.explain) explain_plan(run, std::cout);
-    if (options.frontier) print_frontier(frontier, options.estimate, std::cout);
+    if (options.frontier) print_frontier(frontier, single, options.estimate, std::cout);
   }
   std::cout.flush();
   if (budget) train::check_budget(run, *budget);

@@ -194,6 +194,17 @@ void explain_plan(const train::PlannedRun& run, std::ostream& out) {
     for (const auto& [name, count] : names) out << fmt::format("  {:<28} {:<36} {:>5} uses\n", op, name, count);
 }
 
+std::string single_point_reason(const train::PlannedRun& run, const config::Config& config,
+                                const std::vector<train::BudgetPoint>& points) {
+  if (points.size() != 1) return "";
+  if (run.batch.packed())
+    return fmt::format("data.kind {} is packed: its bodies lie in blocks of an allocator and are not recomputed",
+                       config.data->kind());
+  if (config.memory.recompute == "none")
+    return "memory.recompute is none: nothing runs again; set memory.recompute: auto";
+  return "no schedule needs a page less, whatever runs again";
+}
+
 ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {
   ordered_json curve = ordered_json::array();
   for (const train::BudgetPoint& p : points) {
@@ -209,7 +220,8 @@ ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {
   return curve;
 }
 
-void print_frontier(const std::vector<train::BudgetPoint>& points, bool estimated, std::ostream& out) {
+void print_frontier(const std::vector<train::BudgetPoint>& points, const std::string& reason, bool estimated,
+                    std::ostream& out) {
   out << "      budget         peak   overhead   at least" << (estimated ? "   (estimated)\n" : "\n");
   for (const train::BudgetPoint& p : points) {
     out << fmt::format("{:>12} ", format_bytes(p.budget_bytes));
@@ -217,6 +229,7 @@ void print_frontier(const std::vector<train::BudgetPoint>& points, bool estimate
                                     100 * p.overhead_lower_bound, p.least ? "   least budget" : "")
                       : std::string("  out of reach\n"));
   }
+  if (!reason.empty()) out << "one point: " << reason << '\n';
 }
 
 }  // namespace tidemark::cli

@@ -25,9 +25,14 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
 // The ten largest tensors at the peak, which kernel every op takes, and which instructions run again.
 void explain_plan(const train::PlannedRun& run, std::ostream& out);
 
-// The curve of budget against overhead; points that were not reached say so.
+// Why the curve of a plan is one point; empty if it has more.
+std::string single_point_reason(const train::PlannedRun& run, const config::Config& config,
+                                const std::vector<train::BudgetPoint>& points);
+
+// The curve of budget against overhead; points that were not reached say so. `reason`: of a single point.
 nlohmann::ordered_json frontier_json(const std::vector<train::BudgetPoint>& points);
-void print_frontier(const std::vector<train::BudgetPoint>& points, bool estimated, std::ostream& out);
+void print_frontier(const std::vector<train::BudgetPoint>& points, const std::string& reason, bool estimated,
+                    std::ostream& out);
 
 // Bytes by category as an object; categories without bytes are left out.
 nlohmann::ordered_json categories_json(const CategoryBytes& bytes);

@@ -131,6 +131,23 @@ TEST_F(Plan, AFileThatWasAskedForIsNamedOnce) {
   EXPECT_EQ(plan({"--svg", folder_ + "/no/where.svg"}).exit_code, 1);
 }
 
+TEST_F(Plan, ACurveOfOnePointSaysWhy) {
+  const std::vector<std::string> curve = {"--frontier", "--points", "3", "--set", "memory.recompute=none"};
+  EXPECT_NE(plan(curve).out.find("one point: memory.recompute is none"), std::string::npos) << plan(curve).out;
+  EXPECT_FALSE(plan({"--frontier", "--points", "2", "--estimate", "--json"}).json().contains("frontier_is_one_point"));
+
+  write_file(folder_ + "/words.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n");
+  write_file(folder_ + "/packed.yaml",
+             "model: {kind: lstm, layers: 1, width: 8, embedding: 8}\ndata: {kind: lines, path: words.txt}\n"
+             "train: {global_batch: 4, steps: 1, threads: 1, eval_samples: 2}\nmemory: {budget: 64MiB}\ndevice: cpu\n");
+  const Finished packed = run_program(folder_, {"plan", "-c", folder_ + "/packed.yaml", "--frontier"});
+  ASSERT_EQ(packed.exit_code, 0) << packed.err;
+  EXPECT_NE(packed.out.find("one point: data.kind lines is packed"), std::string::npos) << packed.out;
+  const Finished object = run_program(folder_, {"plan", "-c", folder_ + "/packed.yaml", "--frontier", "--json"});
+  EXPECT_EQ(object.json()["frontier"].size(), 1U);
+  EXPECT_TRUE(object.json().contains("frontier_is_one_point"));
+}
+
 TEST_F(Plan, EstimatesAreLabelledAndMeasureNothing) {
   const Finished finished = plan({"--json", "--estimate"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
