@@ -25,6 +25,7 @@ namespace tidemark {
 struct SimSlot {
   ProcessIdentity process;  // pid 0: free
   int64_t bytes;
+  int64_t has_left;  // 1: ends without another word; its bytes count until then
 };
 
 struct SimLedgerFile {
@@ -39,7 +40,7 @@ static_assert(std::is_trivially_copyable_v<SimLedgerFile>, "lies in a file");
 namespace {
 
 // Says which form of the file this is.
-constexpr uint64_t kMagic = 0x74696465'6d616b02;
+constexpr uint64_t kMagic = 0x74696465'6d616b03;
 // Bytes of the file that are locked: one for those who come and go, then one a slot.
 constexpr int64_t kDoorByte = 0;
 constexpr int64_t kFirstSlotByte = 1;
@@ -88,8 +89,7 @@ SimLedger::~SimLedger() {
     const ByteLock door(descriptor_, kDoorByte, kPatienceMs);
     const Locked lock(*this);
     file_->slots[static_cast<size_t>(slot_)] = {};
-    drop_dead();
-    if (clients() == 0) ::unlink(path_.c_str());
+    remove_if_left();
   } catch (const Error&) {
     // Closing the descriptor gives the slot up; the next to look drops it.
   }
@@ -169,6 +169,7 @@ void SimLedger::take_slot() {
     SimSlot& taken = file_->slots[static_cast<size_t>(slot)];
     if (taken.process.pid != 0 || !try_lock_byte(descriptor_, kFirstSlotByte + slot)) continue;
     taken.bytes = 0;
+    taken.has_left = 0;
     taken.process = this_process();
     slot_ = slot;
     return;
@@ -215,6 +216,15 @@ int SimLedger::clients() const {
       std::count_if(file_->slots.begin(), file_->slots.end(), [](const SimSlot& s) { return s.process.pid != 0; }));
 }
 
+// Under the door, which others of the same name do not share: a file that is gone already must not take theirs along.
+void SimLedger::remove_if_left() const {
+  drop_dead();
+  const bool stays =
+      std::ranges::any_of(file_->slots, [](const SimSlot& s) { return s.process.pid != 0 && !s.has_left; });
+  struct stat status = {};
+  if (!stays && ::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) ::unlink(path_.c_str());
+}
+
 SimBooks SimLedger::sum() const {
   SimBooks books = {.total_bytes = file_->total_bytes};
   for (int slot = 0; slot < kMaxClients; ++slot) {
@@ -231,6 +241,14 @@ bool SimLedger::take(int64_t bytes) {
   if (sum().free_bytes() < bytes) return false;
   file_->slots[static_cast<size_t>(slot_)].bytes += bytes;
   return true;
+}
+
+void SimLedger::leave() {
+  if (!file_) return;
+  const ByteLock door(descriptor_, kDoorByte, kPatienceMs);
+  const Locked lock(*this);
+  file_->slots[static_cast<size_t>(slot_)].has_left = 1;
+  remove_if_left();
 }
 
 void SimLedger::give_back(int64_t bytes) {

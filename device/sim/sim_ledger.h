@@ -12,9 +12,12 @@
 // without its lock, or of a process that ended, is dropped by whoever looks next: always when figures are asked for,
 // and before a request is refused.
 //
-// The last client to leave removes the file. A file that killed processes left behind is taken over, with the size that
-// the next client wants. While clients are attached, all must want the same size.
-// A forked child is no client: it lets go of the ledger at once and cannot use it.
+// The last client to leave removes the file. One that lives until its process ends leaves before, by leave(): its slot
+// counts on, but whoever leaves last need not wait for it, and it goes on with books that may have no name any more.
+// Such books are told from others of the same name by their link count, under the lock of who comes and goes. A file
+// that killed processes left behind is taken over, with the size that the next client wants. While clients are
+// attached, all must want the same size. A forked child is no client: it lets go of the ledger at once and cannot use
+// it.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +56,9 @@ class SimLedger {
   int64_t total_bytes() const { return total_bytes_; }
   // Counts bytes for this client if they are free; false, and nothing changed, if not.
   bool take(int64_t bytes);
+  // Before the end of a process that destroys no ledger: removes the file if all that are attached have left. What was
+  // taken is still counted, and everything works as before; who attaches next may find a new, empty device.
+  void leave();
   void give_back(int64_t bytes);
   SimBooks books() const;
   const std::string& path() const { return path_; }
@@ -79,6 +85,7 @@ class SimLedger {
   bool is_dead(int slot) const;
   void drop_dead() const;
   int clients() const;
+  void remove_if_left() const;
   SimBooks sum() const;
 
   const std::string name_;

@@ -49,6 +49,40 @@ TEST(SimLedger, ClientsShareOneSize) {
   EXPECT_EQ(second.books().free_bytes(), 2);
 }
 
+TEST(SimLedger, AfterAllHaveLeftTheFileIsGoneAndTheBooksGoOn) {
+  const std::string name = sim_test_name("leave");
+  auto first = std::make_unique<SimLedger>(name, 10);
+  auto second = std::make_unique<SimLedger>(name, 10);
+  const std::string path = first->path();
+  EXPECT_TRUE(first->take(6));
+  first->leave();
+  EXPECT_TRUE(std::filesystem::exists(path)) << "the second is there";
+  EXPECT_EQ(second->books().foreign_bytes, 6) << "bytes of one that has left count until its process ends";
+  second->leave();
+  EXPECT_FALSE(std::filesystem::exists(path));
+  first->give_back(2);
+  EXPECT_FALSE(second->take(7));
+  EXPECT_TRUE(second->take(6));
+
+  const SimLedger other(name, 20);
+  EXPECT_EQ(other.books().free_bytes(), 20) << "a new device";
+  first.reset();
+  second.reset();
+  EXPECT_TRUE(std::filesystem::exists(path)) << "their end is not that of another file of the name";
+}
+
+TEST(SimLedger, TheLastThatStaysTakesTheFileOfThoseThatHaveLeftAlong) {
+  const std::string name = sim_test_name("left");
+  SimLedger left(name, 10);
+  auto second = std::make_unique<SimLedger>(name, 10);
+  left.leave();
+  auto third = std::make_unique<SimLedger>(name, 0);
+  second.reset();
+  EXPECT_TRUE(std::filesystem::exists(left.path()));
+  third.reset();
+  EXPECT_FALSE(std::filesystem::exists(left.path()));
+}
+
 TEST(SimLedger, AnotherSizeIsRefusedWithBothNumbersWhileClientsAreThere) {
   const std::string name = sim_test_name("size");
   {

@@ -43,6 +43,8 @@ class SimMemory final : public DeviceMemory {
 
   const SimAccess& access() const { return access_; }
   const SimLedger& ledger() const { return ledger_; }
+  // For memory that is not destroyed before its process ends: see SimLedger::leave().
+  void leave() { ledger_.leave(); }
 
  private:
   std::byte* reserve_addresses(int64_t bytes) override;

@@ -1,6 +1,9 @@
 #include "memory/c_api/tidemark_memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -9,6 +12,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "device/sim/sim_memory.h"
 #include "memory/allocator/caching_allocator.h"
 #include "memory/pages/page_pool.h"
 
@@ -34,6 +38,16 @@ class Entry {
     stats.reserved_bytes += pooled_bytes;
     stats.reserved_peak_bytes = std::max(stats.reserved_peak_bytes, stats.reserved_bytes);
     return stats;
+  }
+
+  // What has no end of its own must not outlast the process: the books of a simulated device.
+  void end() noexcept {
+    if (choice_.kind != DeviceKind::sim) return;
+    try {
+      static_cast<SimMemory&>(*device_).leave();
+    } catch (const Error&) {
+      // The next process that looks tidies up.
+    }
   }
 
   int64_t empty_cache() {
@@ -79,7 +93,9 @@ class Entries {
   Entry& get(int device) {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<Entry>& entry = entries_[device];
-    if (!entry) entry = std::make_unique<Entry>(setting_of(device));
+    if (entry) return *entry;
+    entry = std::make_unique<Entry>(setting_of(device));
+    end_with_process();
     return *entry;
   }
 
@@ -95,6 +111,21 @@ class Entries {
   }
 
  private:
+  // Frees and requests may still come after this: destructors of the program's statics.
+  void end_with_process() {
+    if (ended_by_ == ::getpid()) return;
+    ended_by_ = ::getpid();
+    std::atexit([] { instance().end(); });
+  }
+
+  // A forked child inherits the call, but not the devices, nor maybe a mutex that anybody will unlock.
+  void end() {
+    if (ended_by_ != ::getpid()) return;
+    const std::lock_guard lock(mutex_);
+    for (auto& [number, entry] : entries_)
+      if (entry) entry->end();
+  }
+
   std::string setting_of(int device) const {
     const auto found = settings_.find(device);
     if (found != settings_.end()) return found->second;
@@ -104,6 +135,7 @@ class Entries {
   }
 
   std::mutex mutex_;
+  std::atomic<pid_t> ended_by_ = 0;  // the process that calls end() at its end
   std::map<int, std::unique_ptr<Entry>> entries_;
   std::map<int, std::string> settings_;
 };
