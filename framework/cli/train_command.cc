@@ -42,13 +42,17 @@ int parse(TrainOptions& options, int argc, char** argv) {
   return parse_command_line(app, argc, argv);
 }
 
-// An allocator whose calls are written down if that is wanted, and that gives its cache back when it sleeps.
-train::TrainingRun::Decorate decorate(AllocatorRecords& records, double idle_seconds) {
-  return [&records, idle_seconds](memory::Allocator& below) -> std::unique_ptr<memory::Allocator> {
+// An allocator whose calls are written down if that is wanted, and that gives its cache back when it sleeps: `idle` is
+// then set to it.
+train::TrainingRun::Decorate decorate(AllocatorRecords& records, double idle_seconds,
+                                      memory::IdleReleaseAllocator*& idle) {
+  return [&records, idle_seconds, &idle](memory::Allocator& below) -> std::unique_ptr<memory::Allocator> {
     memory::Allocator& around = records.around(below);
     if (idle_seconds <= 0) return std::make_unique<memory::AllocatorDecorator>(around);
-    const auto idle = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(idle_seconds * 1000)));
-    return std::make_unique<memory::IdleReleaseAllocator>(around, idle);
+    const auto pause = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(idle_seconds * 1000)));
+    auto allocator = std::make_unique<memory::IdleReleaseAllocator>(around, pause);
+    idle = allocator.get();
+    return allocator;
   };
 }
 
@@ -62,7 +66,7 @@ class TrainCommand {
         planned_(planned),
         records_(options.records, config_.memory.debug),
         run_(planned, *device.memory, config_.memory.growth, config_.memory.debug,
-             decorate(records_, config_.memory.idle_release), records_.allocator_options()),
+             decorate(records_, config_.memory.idle_release, idle_), records_.allocator_options()),
         checkpoints_({config_.checkpoint.dir, config_.checkpoint.every, config_.checkpoint.keep},
                      config::to_yaml(config_), device.choice.name, planned, run_),
         counters_({{"device", device.choice.name}, {"rank", "0"}}),
@@ -113,6 +117,7 @@ class TrainCommand {
       metrics_.count_step(seconds, batch.samples, batch.targets, result.loss,
                           planned_.schedule.at(run_.trainer().steps_done() - 1));
     };
+    if (idle_ != nullptr) options.works = [this](bool works) { works ? idle_->begin_work() : idle_->end_work(); };
     options.at_step_boundary = [this] { checkpoints_.save_if_due(); };
     return options;
   }
@@ -121,6 +126,7 @@ class TrainCommand {
   const config::Config& config_;
   const train::PlannedRun& planned_;
   AllocatorRecords records_;
+  memory::IdleReleaseAllocator* idle_ = nullptr;  // of the run
   train::TrainingRun run_;
   train::RunCheckpoints checkpoints_;
   Counters counters_;

@@ -55,9 +55,11 @@ void MemorySection::fields(Fields& f) {
   f.byte_limit("headroom", headroom, "What to leave of the device's memory where no budget is given.");
   f.byte_limit("watermark", watermark,
                "Warns once when more than this share of the budget is taken, unless the plan takes it; empty: never.");
-  f.real("idle_release", idle_release,
-         "Seconds without a request after which the allocator gives its cached pages back; 0: never.",
-         {.min = 0, .max = 1e6});
+  f.real(
+      "idle_release", idle_release,
+      "Seconds between steps without a request after which the allocator of packed data gives its cached pages back; "
+      "0: never.",
+      {.min = 0, .max = 1e6});
   f.boolean("debug", debug,
             "Fills dead ranges with NaN, puts guard bytes between buffers, names places that leak; slow.");
 }

@@ -25,6 +25,21 @@ int64_t find_nan(const float* data, int64_t count) {
   return -1;
 }
 
+class Work {
+ public:
+  explicit Work(const std::function<void(bool)>& works) : works_(works) {
+    if (works_) works_(true);
+  }
+  ~Work() {
+    if (works_) works_(false);
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+ private:
+  const std::function<void(bool)>& works_;
+};
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -73,7 +88,10 @@ void TrainingRun::refuse_not_a_number(const char* what, double loss) const {
 void TrainingRun::one_step(data::Loader& loader, const RunOptions& options, RunReport& report) {
   const data::HostBatch& batch = loader.next();
   const auto begin = std::chrono::steady_clock::now();
-  const StepResult result = trainer_->step(batch);
+  const StepResult result = [&] {
+    const Work work(options.works);
+    return trainer_->step(batch);
+  }();
   const double seconds = seconds_since(begin);
   position_ = batch.end;
   if (!std::isfinite(result.loss)) refuse_not_a_number("loss of step", result.loss);
@@ -122,6 +140,7 @@ void TrainingRun::ensure_bodies(bool evaluation) {
 }
 
 bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
+  const Work work(options.works);
   ensure_bodies(true);
   data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.micro_batch,
                                           .seed = planned_.batch.seed,
@@ -165,6 +184,8 @@ RunReport TrainingRun::run(const RunOptions& options) {
                        .seed = planned_.batch.seed},
                       position_);
   ensure_bodies(false);
+  // Of packed data all is there now; memory.idle_release may give some back until the end.
+  if (allocator_ != nullptr) report.measured_peak_bytes = device_.measured_bytes();
   int64_t calls_at_warmup = device_.alloc_calls();
   const auto asked_to_stop = [&] { return options.stop != nullptr && options.stop->load(std::memory_order_relaxed); };
   const bool goes_on = catch_up(options, report);
@@ -178,7 +199,7 @@ RunReport TrainingRun::run(const RunOptions& options) {
   report.steps = trainer_->steps_done();
   report.alloc_calls_after_warmup = device_.alloc_calls() - calls_at_warmup;
   if (dynamic_ != nullptr) report.replans = dynamic_->counts().plans;
-  report.measured_peak_bytes = device_.measured_bytes();
+  report.measured_peak_bytes = std::max(report.measured_peak_bytes, device_.measured_bytes());
   return report;
 }
 

@@ -34,7 +34,7 @@ struct RunReport {
   std::optional<EvalResult> eval;  // the last one
   int64_t samples = 0;
   int64_t targets = 0;
-  int64_t measured_peak_bytes = 0;
+  int64_t measured_peak_bytes = 0;  // the most that the device had given at the beginning and at the end
   int64_t alloc_calls_after_warmup = 0;
   int64_t replans = 0;         // plans of new shapes
   bool stopped_early = false;  // no better evaluation for early_stop rounds
@@ -58,6 +58,9 @@ struct RunOptions {
   // is then where the next batch begins).
   std::function<void(const StepResult&, double seconds, const data::HostBatch& batch)> after_step;
   std::function<void()> at_step_boundary;
+  // Called with true before a step or an evaluation computes, with false after it: waiting for data and checkpoints are
+  // no work.
+  std::function<void(bool)> works;
 };
 
 class TrainingRun {

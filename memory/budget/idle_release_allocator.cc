@@ -33,6 +33,12 @@ void IdleReleaseAllocator::deallocate(std::byte* address) {
   below_.deallocate(address);
 }
 
+// The pause begins now.
+void IdleReleaseAllocator::end_work() {
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  --working_;
+}
+
 // Looks four times per idle time whether calls came: the calls themselves read no clock.
 void IdleReleaseAllocator::watch() {
   using Clock = std::chrono::steady_clock;
@@ -42,7 +48,7 @@ void IdleReleaseAllocator::watch() {
   std::unique_lock lock(mutex_);
   while (!ending_.wait_for(lock, std::max(idle_ / 4, std::chrono::milliseconds(1)), [this] { return ends_; })) {
     const uint64_t calls = calls_.load(std::memory_order_relaxed);
-    if (calls != seen) {
+    if (calls != seen || working_ > 0) {
       seen = calls;
       since = Clock::now();
       released = false;

@@ -28,6 +28,10 @@ class IdleReleaseAllocator final : public Allocator {
   void reset_peaks() override { below_.reset_peaks(); }
   int64_t trim(int64_t cached_bytes) override { return below_.trim(cached_bytes); }
 
+  // From begin to end nothing counts as idle: who computes on its blocks for longer than `idle` makes no pause.
+  void begin_work() { ++working_; }
+  void end_work();
+
   // Bytes given back for idleness, and how often some were.
   int64_t released_bytes() const { return released_bytes_; }
   int64_t releases() const { return releases_; }
@@ -39,6 +43,7 @@ class IdleReleaseAllocator final : public Allocator {
   Allocator& below_;
   const std::chrono::milliseconds idle_;
   std::atomic<uint64_t> calls_{0};
+  std::atomic<int> working_{0};
   std::atomic<int64_t> released_bytes_{0};
   std::atomic<int64_t> releases_{0};
   std::mutex mutex_;

@@ -149,6 +149,21 @@ TEST(IdleRelease, BrokenDeviceDoesNotEndTheProgram) {
   EXPECT_EQ(idle.releases(), 0);
 }
 
+TEST_F(Instances, WorkOnBlocksIsNoPause) {
+  Instance instance(device_, "cpu/works", "64MiB");
+  IdleReleaseAllocator idle(instance.allocator, std::chrono::milliseconds(4));
+  idle.begin_work();
+  { const Block block(idle, {.bytes = 8 * kMiB}); }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(idle.releases(), 0);
+  EXPECT_EQ(instance.allocator.stats().cached_bytes, 8 * kMiB);
+  idle.end_work();
+  const auto begin = std::chrono::steady_clock::now();
+  while (idle.releases() == 0 && std::chrono::steady_clock::now() - begin < std::chrono::seconds(10))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(instance.share.committed_bytes(), 0);
+}
+
 TEST_F(Instances, BusyOneKeepsItsCache) {
   Instance instance(device_, "cpu/busy", "64MiB");
   IdleReleaseAllocator idle(instance.allocator, std::chrono::milliseconds(1000));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "memory/allocator/decorators/allocator_decorator.h"
 #include "tests/integration/resident.h"
 #include "tests/integration/tiny_data.h"
 #include "tests/integration/tiny_run.h"
@@ -19,6 +20,25 @@ class Packed : public ::testing::Test {
 
   const std::string folder_ = test_folder();
   const std::string config_ = write_tiny_config(folder_, "lstm");
+};
+
+// Counts requests that come while nobody works.
+struct CallsOutside {
+  class Allocator : public memory::AllocatorDecorator {
+   public:
+    Allocator(memory::Allocator& below, CallsOutside& calls) : AllocatorDecorator(below), calls_(calls) {}
+    std::byte* allocate(const memory::AllocationRequest& request) override {
+      calls_.outside += !calls_.works;
+      return AllocatorDecorator::allocate(request);
+    }
+
+   private:
+    CallsOutside& calls_;
+  };
+
+  explicit CallsOutside(const bool& now) : works(now) {}
+  const bool& works;
+  int64_t outside = 0;
 };
 
 TEST_F(Packed, PlannedIsMeasuredAndNothingIsAskedForAfterTheFirstStep) {
@@ -131,6 +151,34 @@ TEST_F(Packed, MicroBatchesChangeTheOrderOfSumsAlone) {
 
 TEST_F(Packed, WatchedMemoryChangesNoBit) {
   EXPECT_EQ(train({"memory.debug=true"}).parameters_sha256, train().parameters_sha256);
+}
+
+// Case: with memory.idle_release, pages that a step did not use went while it computed, and were missed at the end.
+TEST_F(Packed, StepsAreWorkAndWhatIsGivenBackBetweenThemWasMeasured) {
+  TinyRun tiny(config_, {"train.eval_every=3"});
+  bool works = false;
+  int64_t begun = 0;
+  memory::Allocator* allocator = nullptr;
+  CallsOutside calls(works);
+  tiny.allocate([&](memory::Allocator& below) {
+    auto decorated = std::make_unique<CallsOutside::Allocator>(below, calls);
+    allocator = decorated.get();
+    return decorated;
+  });
+  tiny.start();
+  train::RunOptions options;
+  options.works = [&](bool now) {
+    EXPECT_NE(now, works);
+    works = now;
+    begun += now;
+  };
+  options.at_step_boundary = [&] { allocator->trim(0); };
+  const train::RunReport report = tiny.train(options);
+  EXPECT_EQ(begun, 6 + 2) << "steps and evaluations";
+  EXPECT_FALSE(works);
+  EXPECT_EQ(calls.outside, 0);
+  EXPECT_LT(tiny.device().measured_bytes(), tiny.planned().planned_peak_bytes);
+  EXPECT_EQ(report.measured_peak_bytes, tiny.planned().planned_peak_bytes);
 }
 
 TEST_F(Packed, MoreSamplesThanRowNumbersAreRefused) {
