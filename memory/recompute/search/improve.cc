@@ -17,18 +17,27 @@ constexpr double kRepairAllowance = 0.02;
 // Goes on for so many times what the best plan took to find.
 constexpr double kPatience = 1.5;
 constexpr double kShiftShare = 0.5;
+// Share of rounds in which a single move is looked for first.
+constexpr double kFinishShare = 0.3;
+// Of an exchange: how many stages earlier than needed are tried for a run.
+constexpr int kEarlierStages = 8;
 constexpr int64_t kLongestShift = 6;
+constexpr int64_t kWidestInTrace = 12;
 constexpr double kWorstStageShare = 0.8;
 // Runs that a round of the improvement looks at for removal, beside those that the round itself added.
 constexpr int64_t kPrunedPerRound = 100;
 
-bool prune_runs(PlanState& state, std::vector<Run>& runs) {
-  const std::vector<double>& cost = state.problem().cost;
+void sort_dearest_first(const Problem& problem, std::vector<Run>& runs) {
+  const std::vector<double>& cost = problem.cost;
   std::sort(runs.begin(), runs.end(),
             [&](Run a, Run b) { return cost[a.step] != cost[b.step] ? cost[a.step] > cost[b.step] : a < b; });
+}
+
+bool prune_runs(PlanState& state, std::vector<Run>& runs) {
+  sort_dearest_first(state.problem(), runs);
   bool removed = false;
   for (Run run : runs) {
-    if (run.stage == run.step || !state.runs_at(run.step, run.stage)) continue;
+    if (run.stage == run.step || !state.runs_at(run.step, run.stage) || state.is_needed(run)) continue;
     const size_t mark = state.mark();
     state.flip_and_settle(run);
     if (state.fits())
@@ -50,6 +59,7 @@ class Improvement {
     state_.forget_journal();
     const int64_t first = state_.flips();
     int64_t last_gain = first;
+    while (state_.flips() - first < limits_.flips && exchange_each()) last_gain = state_.flips();
     while (best_cost_ > limits_.target_cost && state_.flips() - first < limits_.flips &&
            static_cast<double>(state_.flips() - last_gain) <
                idle_flips() + kPatience * static_cast<double>(last_gain - first)) {
@@ -68,6 +78,42 @@ class Improvement {
     return std::min(flips, limits_.most_idle_flips * std::max(1.0, percent / kCostly));
   }
 
+  // Every run in turn is taken out and replaced by what is cheaper, if anything is. True if a better plan was found.
+  bool exchange_each() {
+    std::vector<Run> runs = state_.extra_runs();
+    sort_dearest_first(state_.problem(), runs);
+    const double before = best_cost_;
+    for (Run run : runs)
+      for (const Exchange way : {Exchange::one_move, Exchange::at_worst_stage, Exchange::excess})
+        if (run.stage != run.step && state_.runs_at(run.step, run.stage)) exchange(run, way);
+    return best_cost_ < before;
+  }
+
+  enum class Exchange { one_move, at_worst_stage, excess };
+
+  void exchange(Run run, Exchange way) {
+    const size_t mark = state_.mark();
+    state_.flip_and_settle(run);
+    RepairMode mode;
+    mode.thorough = false;
+    mode.gain_at_worst_stage = way == Exchange::at_worst_stage;
+    mode.earlier_stages = kEarlierStages;
+    mode.cost_limit = current_cost_;
+    const bool fits =
+        way == Exchange::one_move ? repair_.finish(current_cost_ - state_.extra_cost()) : repair_.run(mode);
+    if (fits) prune_some(mark);
+    if (fits && state_.extra_cost() < current_cost_)
+      take_as_best();
+    else
+      state_.undo_to(mark);
+  }
+
+  void take_as_best() {
+    state_.forget_journal();
+    current_cost_ = best_cost_ = state_.extra_cost();
+    best_ = state_.extra_runs();
+  }
+
   // True if a better plan than the best so far was found.
   bool round() {
     const size_t mark = state_.mark();
@@ -80,7 +126,8 @@ class Improvement {
     const double allowed =
         random_.unit() < kUphillShare ? std::max(current_cost_, best_cost_ * kUphill) : current_cost_;
     mode.cost_limit = allowed + kRepairAllowance * current_cost_;
-    const bool fits = repair_.run(mode);
+    const bool fits =
+        (random_.unit() < kFinishShare && repair_.finish(allowed - state_.extra_cost())) || repair_.run(mode);
     if (fits) prune_some(mark);
     if (!fits || state_.extra_cost() > allowed) {
       state_.undo_to(mark);
@@ -89,8 +136,7 @@ class Improvement {
     state_.forget_journal();
     current_cost_ = state_.extra_cost();
     if (current_cost_ >= best_cost_) return false;
-    best_cost_ = current_cost_;
-    best_ = state_.extra_runs();
+    take_as_best();
     return true;
   }
 
@@ -106,7 +152,7 @@ class Improvement {
       for (int64_t i = begin; i < std::min(count, begin + length); ++i) take_out(runs_[i]);
     } else {  // neighbours in the trace
       const int32_t centre = runs_[random_.below(count)].step;
-      const auto width = static_cast<int32_t>(1 + random_.below(6));
+      const auto width = static_cast<int32_t>(1 + random_.below(kWidestInTrace));
       for (Run run : runs_)
         if (std::abs(run.step - centre) <= width) take_out(run);
     }

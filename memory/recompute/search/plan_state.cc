@@ -42,15 +42,16 @@ class ExcessChange {
 PlanState::PlanState(const Problem& problem, double budget_bytes)
     : problem_(problem),
       budget_(budget_bytes),
-      extra_(problem.step_count),
+      runs_(problem.step_count),
+      reads_(problem.value_count()),
       local_(problem.step_count),
-      extra_reads_(problem.value_count(), 0),
       local_bytes_(problem.step_count, 0),
       bytes_(problem.step_count, problem.fixed_bytes),
       touched_(problem.step_count, 0),
-      local_index_(problem.value_count(), 0),
-      local_stamp_(problem.value_count(), 0) {
+      seen_(problem.value_count(), 0) {
+  for (int32_t s = 0; s < problem_.step_count; ++s) runs_[s].insert(s);
   for (int32_t v = 0; v < problem_.value_count(); ++v) {
+    for (int32_t reader : problem_.readers[v]) reads_[v].insert(reader);
     const int32_t made = problem_.maker[v];
     const int32_t end = end_of_copy(v, made, kNever);
     for (int32_t t = made + 1; t < end; ++t) bytes_[t] += problem_.bytes[v];
@@ -66,118 +67,90 @@ void PlanState::set_budget(double budget_bytes) {
   budget_ = budget_bytes;
   excess_ = 0;
   for (double bytes : bytes_) excess_ += std::max(0.0, bytes - budget_);
+  forget_journal();
 }
 
-// Most values have no extra reads: then their readers, which are sorted, say all.
-int32_t PlanState::last_plain_read(int32_t value, int32_t stage) const {
-  const std::span<const int32_t> readers = problem_.readers[value];
-  for (size_t i = readers.size(); i > 0; --i)
-    if (readers[i - 1] <= stage) return readers[i - 1];
-  return -1;
-}
-
-int32_t PlanState::next_plain_read(int32_t value, int32_t stage) const {
-  const std::span<const int32_t> readers = problem_.readers[value];
-  int32_t next = kNever;
-  for (size_t i = readers.size(); i > 0 && readers[i - 1] > stage; --i) next = readers[i - 1];
-  return next;
-}
-
-int32_t PlanState::last_read(int32_t value, int32_t stage) const {
-  if (extra_reads_[value] == 0) return last_plain_read(value, stage);
-  int32_t last = -1;
-  for (int32_t reader : problem_.readers[value]) last = std::max(last, latest_run(reader, stage));
-  return last;
-}
-
-int32_t PlanState::next_read(int32_t value, int32_t stage) const {
-  if (extra_reads_[value] == 0) return next_plain_read(value, stage);
-  int32_t next = kNever;
-  for (int32_t reader : problem_.readers[value]) next = std::min(next, next_run(reader, stage));
-  return next;
-}
-
-int32_t PlanState::end_of_copy(int32_t value, int32_t made, int32_t next_made) const {
-  return std::max(made, last_read(value, next_made - 1));
-}
-
-bool PlanState::is_read_from(int32_t value, int32_t made, int32_t next_made) const {
-  return last_read(value, next_made - 1) >= made;
-}
-
-int32_t PlanState::end_of_latest(int32_t value, int32_t stage) const {
-  const int32_t maker = problem_.maker[value];
-  return end_of_copy(value, latest_run(maker, stage), next_run(maker, stage));
-}
-
-bool PlanState::goes_on(int32_t value, int32_t stage) const {
-  const std::span<const int32_t> readers = problem_.readers[value];
-  const int32_t next_made = next_run(problem_.maker[value], stage);
-  if (extra_reads_[value] == 0) {
-    if (next_made == kNever) return !readers.empty() && readers.back() > stage;
-    return next_plain_read(value, stage) < next_made;
+// What the outputs of a step save by taking over bytes of inputs that end with it.
+double PlanState::taken_over(int32_t step, int32_t stage) const {
+  double bytes = 0;
+  for (int32_t v : problem_.outputs[step]) {
+    const int32_t before = problem_.predecessor[v];
+    if (before < 0 || seen_[before] == stamp_) continue;
+    if (seen_[before] == stamp_ + 1 || !goes_on(before, stage))
+      bytes += std::min(problem_.bytes[v], problem_.bytes[before]);
   }
-  for (size_t i = readers.size(); i > 0; --i)
-    if (next_run(readers[i - 1], stage) < next_made) return true;
-  return false;
+  return bytes;
 }
 
 double PlanState::local_peak_of_one(int32_t stage) const {
   double bytes = problem_.workspace_bytes[stage];
   for (int32_t v : problem_.inputs[stage])
     if (!goes_on(v, stage)) bytes += problem_.bytes[v];
-  for (int32_t v : problem_.outputs[stage]) {
-    bytes += problem_.bytes[v];
-    const int32_t before = problem_.predecessor[v];
-    if (before >= 0 && !goes_on(before, stage)) bytes -= std::min(problem_.bytes[v], problem_.bytes[before]);
-  }
+  for (int32_t v : problem_.outputs[stage]) bytes += problem_.bytes[v];
+  return bytes - taken_over(stage, stage);
+}
+
+// Bytes of what is made in the stage and needed after it; notes what is made.
+double PlanState::made_and_kept(int32_t stage) {
+  double bytes = 0;
+  const auto note = [&](int32_t step) {
+    for (int32_t v : problem_.outputs[step]) {
+      const bool goes = goes_on(v, stage);
+      seen_[v] = goes ? stamp_ : stamp_ + 1;
+      if (goes) bytes += problem_.bytes[v];
+    }
+  };
+  for (int32_t step : local_[stage]) note(step);
+  note(stage);
   return bytes;
 }
 
-void PlanState::collect_local(int32_t stage) {
-  ++stamp_;
-  local_values_.clear();
-  const auto& steps = local_[stage];
-  const auto count = static_cast<int32_t>(steps.size());
-  const auto note = [&](int32_t v, int32_t begin, int32_t last) {
-    if (local_stamp_[v] != stamp_) {
-      local_stamp_[v] = stamp_;
-      local_index_[v] = static_cast<int32_t>(local_values_.size());
-      local_values_.push_back({v, begin, last});
-    }
-    local_values_[local_index_[v]].last = last;
-  };
-  for (int32_t j = 0; j <= count; ++j) {
-    const int32_t step = j < count ? steps[j] : stage;
-    for (int32_t v : problem_.inputs[step]) note(v, -1, j);
-    for (int32_t v : problem_.outputs[step]) note(v, j, j);
-  }
-}
-
+// From the last step of the stage to its first: a value counts from its last use back to where it is made. What
+// crosses the whole stage does not count.
 double PlanState::local_peak(int32_t stage) {
+  stamp_ += 2;
   if (local_[stage].empty()) return local_peak_of_one(stage);
-  collect_local(stage);
-  const std::vector<int32_t>& steps = local_[stage];
-  const auto count = static_cast<int32_t>(steps.size());
-  change_.assign(count + 2, 0.0);
-  for (const LocalValue& local : local_values_) {
-    const bool goes = goes_on(local.value, stage);
-    if (goes && local.begin < 0) continue;  // crosses the stage: in the base
-    change_[std::max(local.begin, 0)] += problem_.bytes[local.value];
-    if (!goes) change_[local.last + 1] -= problem_.bytes[local.value];
-    const int32_t before = local.begin < 0 ? -1 : problem_.predecessor[local.value];
-    if (before < 0 || local_values_[local_index_[before]].last != local.begin || goes_on(before, stage)) continue;
-    const double shared = std::min(problem_.bytes[local.value], problem_.bytes[before]);
-    change_[local.begin] -= shared;
-    change_[local.begin + 1] += shared;
-  }
-  double live = 0;
+  double live = made_and_kept(stage);
   double peak = 0;
-  for (int32_t j = 0; j <= count; ++j) {
-    live += change_[j];
-    peak = std::max(peak, live + problem_.workspace_bytes[j < count ? steps[j] : stage]);
+  const std::vector<int32_t>& steps = local_[stage];
+  for (auto j = static_cast<int32_t>(steps.size()); j >= 0; --j) {
+    const int32_t step = j < static_cast<int32_t>(steps.size()) ? steps[j] : stage;
+    const double taken = taken_over(step, stage);
+    for (int32_t v : problem_.inputs[step]) count_at_last_use(v, stage, live);
+    double made = 0;
+    for (int32_t v : problem_.outputs[step]) {
+      made += problem_.bytes[v];
+      if (seen_[v] == stamp_ + 1) live += problem_.bytes[v];  // read by nobody
+    }
+    peak = std::max(peak, live - taken + problem_.workspace_bytes[step]);
+    live -= made;
   }
   return peak;
+}
+
+void PlanState::count_at_last_use(int32_t value, int32_t stage, double& live) {
+  if (seen_[value] == stamp_) return;
+  const bool ends = seen_[value] == stamp_ + 1 || !goes_on(value, stage);
+  seen_[value] = stamp_;
+  if (ends) live += problem_.bytes[value];
+}
+
+// Without the run its outputs' copies before it live on across the gap; what the run keeps alive for itself may go.
+bool PlanState::is_needed(Run run) const {
+  double kept_for_it = 0;
+  for (int32_t v : problem_.inputs[run.step]) {
+    const StageList::Neighbours runs = runs_[problem_.maker[v]].around(run.stage);
+    if (runs.last < run.stage && end_of_copy(v, runs.last, runs.next) == run.stage) kept_for_it += problem_.bytes[v];
+  }
+  const int32_t made = latest_run(run.step, run.stage - 1);
+  const int32_t next_made = next_run(run.step, run.stage);
+  for (int32_t v : problem_.outputs[run.step]) {
+    if (last_read(v, next_made - 1) < run.stage) continue;
+    const double most = budget_ - problem_.bytes[v] + kept_for_it;
+    for (int32_t t = end_of_copy(v, made, run.stage) + 1; t < run.stage; ++t)
+      if (bytes_[t] > most) return true;
+  }
+  return false;
 }
 
 double PlanState::excess_growth(int32_t begin, int32_t end, double bytes) const {
@@ -195,6 +168,8 @@ double PlanState::excess_growth(int32_t begin, int32_t end, double bytes) const 
 }
 
 void PlanState::add_range(int32_t begin, int32_t end, double bytes) {
+  if (begin >= end) return;
+  range_log_.push_back({begin, end, bytes});
   double* stage_bytes = bytes_.data();
   ExcessChange change(budget_, bytes);
   int32_t t = begin;
@@ -225,101 +200,121 @@ void PlanState::settle() {
     if (local == local_bytes_[t]) continue;
     const double bytes = bytes_[t] - local_bytes_[t] + local;
     excess_ += std::max(0.0, bytes - budget_) - std::max(0.0, bytes_[t] - budget_);
+    local_log_.push_back({t, local_bytes_[t]});
     local_bytes_[t] = local;
     bytes_[t] = bytes;
   }
   touched_stages_.clear();
 }
 
-// The base covers the stages strictly between the copy's making and its end.
-void PlanState::move_end(int32_t value, int32_t made, int32_t from, int32_t to) {
-  if (from == to) return;
-  touch(made);
-  touch(from);
-  touch(to);
-  if (to > from)
-    add_range(std::max(made + 1, from), to, problem_.bytes[value]);
-  else
-    add_range(std::max(made + 1, to), from, -problem_.bytes[value]);
-}
-
-void PlanState::remember_input_ends(Run run) {
-  input_ends_.clear();
-  for (int32_t v : problem_.inputs[run.step]) input_ends_.push_back(end_of_latest(v, run.stage));
-}
-
-void PlanState::adjust_input_ends(Run run) {
-  size_t i = 0;
-  for (int32_t v : problem_.inputs[run.step]) {
-    const int32_t made = latest_run(problem_.maker[v], run.stage);
-    move_end(v, made, input_ends_[i++], end_of_copy(v, made, next_run(problem_.maker[v], run.stage)));
-  }
-}
-
 // A second copy cuts the readers of the first in two; `made` and `next_made` are the runs before and after it. What it
 // frees is the gap between the last reader of the first part and the new run.
-void PlanState::split_copies(Run run, int32_t made, int32_t next_made, bool join) {
-  touch(run.stage);
+void PlanState::split_copies(Run run, int32_t made, int32_t next_made, double sign) {
   for (int32_t v : problem_.outputs[run.step]) {
+    const int32_t end = last_read(v, next_made - 1);
+    if (end < run.stage) continue;  // nobody reads the second
     const int32_t first_end = end_of_copy(v, made, run.stage);
-    const int32_t whole_end = std::max(first_end, end_of_copy(v, run.stage, next_made));
-    touch(whole_end);
-    if (whole_end == first_end || !is_read_from(v, run.stage, next_made)) continue;
-    touch(made);
     touch(first_end);
-    add_range(std::max(made + 1, first_end), std::min(run.stage + 1, whole_end),
-              join ? problem_.bytes[v] : -problem_.bytes[v]);
+    add_range(std::max(made + 1, first_end), std::min(run.stage + 1, end), sign * problem_.bytes[v]);
   }
 }
 
+// Where an input's copy lived less long than the run, it lives until there now. Only the stage of its former end sees a
+// difference in what is local to it, beside the run's own stage.
 void PlanState::insert(Run run) {
-  remember_input_ends(run);
-  const int32_t made = latest_run(run.step, run.stage);
-  const int32_t next_made = next_run(run.step, run.stage);
-  std::vector<int32_t>& stages = extra_[run.step];
-  stages.insert(std::upper_bound(stages.begin(), stages.end(), run.stage), run.stage);
+  touch(run.stage);
+  const auto [made_before, made_after] = runs_[run.step].around(run.stage);
+  runs_[run.step].insert(run.stage);
   std::vector<int32_t>& steps = local_[run.stage];
   steps.insert(std::upper_bound(steps.begin(), steps.end(), run.step), run.step);
-  for (int32_t v : problem_.inputs[run.step]) ++extra_reads_[v];
-  split_copies(run, made, next_made, false);
-  adjust_input_ends(run);
-  extra_cost_ += problem_.cost[run.step];
-  ++extra_count_;
+  split_copies(run, made_before, made_after, -1);
+  for (int32_t v : problem_.inputs[run.step]) {
+    const int32_t maker = problem_.maker[v];
+    const auto [made, next_made] = runs_[maker].around(run.stage);
+    const int32_t end = end_of_copy(v, made, next_made);
+    reads_[v].insert(run.stage);
+    if (end >= run.stage) continue;
+    touch(end);
+    add_range(std::max(made + 1, end), run.stage, problem_.bytes[v]);
+  }
 }
 
 void PlanState::remove(Run run) {
-  remember_input_ends(run);
-  std::vector<int32_t>& stages = extra_[run.step];
-  stages.erase(std::lower_bound(stages.begin(), stages.end(), run.stage));
+  touch(run.stage);
+  for (int32_t v : problem_.inputs[run.step]) {
+    reads_[v].erase(run.stage);
+    const int32_t maker = problem_.maker[v];
+    const auto [made, next_made] = runs_[maker].around(run.stage);
+    const int32_t end = end_of_copy(v, made, next_made);
+    if (end >= run.stage) continue;
+    touch(end);
+    add_range(std::max(made + 1, end), run.stage, -problem_.bytes[v]);
+  }
+  runs_[run.step].erase(run.stage);
   std::vector<int32_t>& steps = local_[run.stage];
   steps.erase(std::lower_bound(steps.begin(), steps.end(), run.step));
-  for (int32_t v : problem_.inputs[run.step]) --extra_reads_[v];
-  split_copies(run, latest_run(run.step, run.stage), next_run(run.step, run.stage), true);
-  adjust_input_ends(run);
-  extra_cost_ -= problem_.cost[run.step];
-  --extra_count_;
+  split_copies(run, latest_run(run.step, run.stage), next_run(run.step, run.stage), 1);
+}
+
+void PlanState::toggle(Run run) {
+  if (runs_at(run.step, run.stage)) {
+    remove(run);
+    extra_cost_ -= problem_.cost[run.step];
+    --extra_count_;
+  } else {
+    insert(run);
+    extra_cost_ += problem_.cost[run.step];
+    ++extra_count_;
+  }
 }
 
 void PlanState::flip(Run run) {
   ++flips_;
-  toggle(run);
+  befores_.push_back({excess_, extra_cost_, range_log_.size(), local_log_.size()});
   journal_.push_back(run);
+  toggle(run);
 }
 
-void PlanState::toggle(Run run) {
-  const std::vector<int32_t>& stages = extra_[run.step];
-  if (std::binary_search(stages.begin(), stages.end(), run.stage))
-    remove(run);
-  else
-    insert(run);
+// The lists alone, without a look at the bytes.
+void PlanState::toggle_lists(Run run) {
+  std::vector<int32_t>& steps = local_[run.stage];
+  if (runs_at(run.step, run.stage)) {
+    for (int32_t v : problem_.inputs[run.step]) reads_[v].erase(run.stage);
+    runs_[run.step].erase(run.stage);
+    steps.erase(std::lower_bound(steps.begin(), steps.end(), run.step));
+    --extra_count_;
+  } else {
+    for (int32_t v : problem_.inputs[run.step]) reads_[v].insert(run.stage);
+    runs_[run.step].insert(run.stage);
+    steps.insert(std::upper_bound(steps.begin(), steps.end(), run.step), run.step);
+    ++extra_count_;
+  }
 }
 
 void PlanState::undo_to(size_t mark) {
-  while (journal_.size() > mark) {
-    toggle(journal_.back());
-    journal_.pop_back();
-  }
+  if (journal_.size() <= mark) return;
   settle();
+  const Before before = befores_[mark];
+  for (; journal_.size() > mark; journal_.pop_back()) toggle_lists(journal_.back());
+  befores_.resize(mark);
+  for (; range_log_.size() > before.ranges; range_log_.pop_back()) {
+    const Range& range = range_log_.back();
+    for (int32_t t = range.begin; t < range.end; ++t) bytes_[t] -= range.bytes;
+  }
+  for (; local_log_.size() > before.locals; local_log_.pop_back()) {
+    const Local& local = local_log_.back();
+    bytes_[local.stage] += local.bytes - local_bytes_[local.stage];
+    local_bytes_[local.stage] = local.bytes;
+  }
+  excess_ = before.excess;
+  extra_cost_ = before.extra_cost;
+}
+
+void PlanState::forget_journal() {
+  journal_.clear();
+  befores_.clear();
+  range_log_.clear();
+  local_log_.clear();
 }
 
 void PlanState::assign(const std::vector<Run>& runs) {
@@ -331,7 +326,7 @@ void PlanState::assign(const std::vector<Run>& runs) {
                                 std::back_inserter(changes));
   for (Run run : changes) toggle(run);
   settle();
-  journal_.clear();
+  forget_journal();
 }
 
 std::vector<Run> PlanState::extra_runs() const {

@@ -70,6 +70,28 @@ TEST(PlanState, UndoRestoresEverything) {
   EXPECT_EQ(state.excess(), excess_by_hand(state));
 }
 
+TEST(PlanState, ARunThatIsNeededCannotGo) {
+  int needed = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const StepTrace trace = random_step_trace({seed, 40});
+    const Problem problem(trace);
+    PlanState state(problem, 0);
+    Random random(seed);
+    for (int i = 0; i < 30; ++i) state.flip_and_settle(random_run(problem, random));
+    state.set_budget(highest(state));
+    for (Pair run : state.extra_runs()) {
+      if (!state.is_needed(run)) continue;
+      ++needed;
+      const size_t mark = state.mark();
+      state.flip_and_settle(run);
+      EXPECT_FALSE(state.fits()) << "step " << run.step << " at stage " << run.stage;
+      state.undo_to(mark);
+    }
+  }
+  EXPECT_GT(needed, 20);
+}
+
 TEST(PlanState, AssignMakesExactlyThosePairs) {
   const StepTrace trace = random_step_trace({6, 30});
   const Problem problem(trace);

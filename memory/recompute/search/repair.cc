@@ -8,13 +8,19 @@ namespace {
 constexpr int kMeasuredCandidates = 12;
 // Where the scores are disturbed, exactness is wasted: more rounds find more.
 constexpr int kMeasuredWithNoise = 2;
+// Then of the ways to run a candidate's step again only one is measured, drawn with these shares.
+constexpr double kEarlierShare = 0.5;
+constexpr double kKeepShare = 0.3;
+constexpr double kCheaperShare = 0.4;
+// Runs of one move that finishes a repair.
+constexpr size_t kMaxRunsOfFinish = 8;
 constexpr int kOtherStages = 6;
 constexpr size_t kMaxRuns = 40;
 constexpr size_t kMaxRunsDesperate = 400;
 // Another good move of the stage is applied if it still has this share of its score, and of the best one's.
 constexpr double kOthersShare = 0.8;
 
-bool lower_bound_first(const auto& a, const auto& b) { return a.bound < b.bound; }
+constexpr auto lower_bound_first = [](const auto& a, const auto& b) { return a.bound < b.bound; };
 
 }  // namespace
 
@@ -40,6 +46,53 @@ bool Repair::run(const RepairMode& mode) {
         !step())
       return false;
   return true;
+}
+
+bool Repair::finish(double cost_limit) {
+  mode_ = {};
+  sums_.update(state_, false);
+  stage_ = sums_.worst_stage();
+  if (stage_ < 0) return true;
+  find_gaps(state_, stage_, gaps_);
+  const double above = state_.stage_bytes(stage_) - state_.budget_bytes();
+  const auto cost_of = [&](const Gap& gap) { return problem_.cost[problem_.maker[gap.value]]; };
+  std::erase_if(gaps_, [&](const Gap& gap) {
+    return gap.end >= kNever || problem_.bytes[gap.value] < above || cost_of(gap) >= cost_limit;
+  });
+  std::sort(gaps_.begin(), gaps_.end(), [&](const Gap& a, const Gap& b) {
+    return cost_of(a) != cost_of(b) ? cost_of(a) < cost_of(b) : a.value < b.value;
+  });
+  best_.flips.clear();
+  for (const Gap& gap : gaps_)
+    if (cost_of(gap) < cost_limit) cost_limit = finish_with(gap, cost_limit);
+  for (Run run : best_.flips) state_.flip(run);
+  state_.settle();
+  return !best_.flips.empty();
+}
+
+// The cost of the cheapest finishing move so far.
+double Repair::finish_with(const Gap& gap, double cost_limit) {
+  const int32_t step = problem_.maker[gap.value];
+  collect_stages(gap);
+  for (int32_t stage : stages_) {
+    if (state_.runs_at(step, stage) || !problem_.may_repeat(step, stage)) continue;
+    for (const InputRule rule : {InputRule::keep, InputRule::recompute}) {
+      flips_ = builder_.build(step, stage, rule, 0, kMaxRunsOfFinish);
+      if (rule == InputRule::recompute && flips_.size() == 1) continue;
+      double cost = 0;
+      for (Run run : flips_) cost += problem_.cost[run.step];
+      if (cost >= cost_limit) continue;
+      const size_t mark = state_.mark();
+      for (Run run : flips_) state_.flip(run);
+      state_.settle();
+      if (state_.fits()) {
+        cost_limit = cost;
+        best_.flips = flips_;
+      }
+      state_.undo_to(mark);
+    }
+  }
+  return cost_limit;
 }
 
 bool Repair::step() {
@@ -86,7 +139,7 @@ void Repair::collect_candidates() {
     if (!problem_.may_repeat(problem_.maker[gap.value], std::max(gap.begin, problem_.maker[gap.value]))) continue;
     candidates_.push_back({gap, rough_bound(gap) * disturbance()});
   }
-  std::make_heap(candidates_.begin(), candidates_.end(), lower_bound_first<Candidate, Candidate>);
+  std::make_heap(candidates_.begin(), candidates_.end(), lower_bound_first);
 }
 
 // What is missing of the inputs costs its step or its bytes: still an optimistic ratio, but a much better one.
@@ -136,15 +189,14 @@ bool Repair::improve_at(int32_t stage) {
                                                                                  : several  ? 2
                                                                                             : 1)
                                                         : kMeasuredWithNoise;
-  const auto order = lower_bound_first<Candidate, Candidate>;
   while (!candidates_.empty()) {
-    std::pop_heap(candidates_.begin(), candidates_.end(), order);
+    std::pop_heap(candidates_.begin(), candidates_.end(), lower_bound_first);
     Candidate& candidate = candidates_.back();
     if (!desperate_ && candidate.bound < best_.score * tolerance()) break;
     if (candidate_number_ >= enough && (best_.score > 0 || (!wide_ && candidate_number_ >= 6 * enough))) break;
     if (!candidate.refined) {
       refine(candidate);
-      std::push_heap(candidates_.begin(), candidates_.end(), order);
+      std::push_heap(candidates_.begin(), candidates_.end(), lower_bound_first);
       continue;
     }
     const Candidate taken = candidate;
@@ -177,6 +229,10 @@ void Repair::collect_stages(const Gap& gap) {
 
 void Repair::try_candidate(const Candidate& candidate) {
   collect_stages(candidate.gap);
+  if (mode_.noise > 0 && !mode_.thorough) {
+    try_one_way(candidate);
+    return;
+  }
   for (size_t i = 0; i < stages_.size(); ++i) try_stage(candidate, stages_[i]);
 }
 
@@ -185,11 +241,28 @@ void Repair::try_stage(const Candidate& candidate, int32_t stage) {
   if (state_.runs_at(step, stage) || !problem_.may_repeat(step, stage)) return;
   measure(builder_.build(step, stage, InputRule::keep, 0, 1), candidate.gain_bound);
   if (!builder_.misses_input(step, stage)) return;
-  const double price = best_.score > 0 && !desperate_ ? best_price_ : price_ > 0 ? price_ : 1;
-  const size_t runs = builder_.build(step, stage, InputRule::cheaper, price, max_runs_).size();
-  if (runs > 1) measure(builder_.build(step, stage, InputRule::cheaper, price, max_runs_), candidate.gain_bound);
+  const size_t runs = builder_.build(step, stage, InputRule::cheaper, price_of_excess(), max_runs_).size();
+  if (runs > 1)
+    measure(builder_.build(step, stage, InputRule::cheaper, price_of_excess(), max_runs_), candidate.gain_bound);
   const std::vector<Run>& all = builder_.build(step, stage, InputRule::recompute, 0, max_runs_);
   if (all.size() > 1 && all.size() != runs) measure(all, candidate.gain_bound);
+}
+
+void Repair::try_one_way(const Candidate& candidate) {
+  const bool earlier = stages_.size() > 1 && random_.unit() < kEarlierShare;
+  const int32_t stage = stages_[earlier ? 1 + random_.below(static_cast<int64_t>(stages_.size()) - 1) : 0];
+  const int32_t step = problem_.maker[candidate.gap.value];
+  if (state_.runs_at(step, stage) || !problem_.may_repeat(step, stage)) return;
+  InputRule rule = InputRule::keep;
+  if (builder_.misses_input(step, stage)) {
+    const double drawn = random_.unit();
+    if (drawn >= kKeepShare) rule = drawn < kKeepShare + kCheaperShare ? InputRule::cheaper : InputRule::recompute;
+  }
+  measure(builder_.build(step, stage, rule, price_of_excess(), max_runs_), candidate.gain_bound);
+}
+
+double Repair::price_of_excess() const {
+  return best_.score > 0 && !desperate_ ? best_price_ : price_ > 0 ? price_ : 1;
 }
 
 bool Repair::worth_measuring(const std::vector<Run>& runs, double gain_bound) const {

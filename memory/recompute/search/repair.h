@@ -38,6 +38,9 @@ class Repair {
 
   // True if the state fits afterwards; else it is left where the repair gave up.
   bool run(const RepairMode& mode);
+  // The cheapest single move after which the state fits, if there is one that costs less than this: true. Where several
+  // small moves look best by gain per cost, one that does it all can still be cheaper than their sum.
+  bool finish(double cost_limit);
 
  private:
   struct Candidate {
@@ -60,6 +63,9 @@ class Repair {
   void refine(Candidate& candidate);
   void try_candidate(const Candidate& candidate);
   void try_stage(const Candidate& candidate, int32_t stage);
+  void try_one_way(const Candidate& candidate);
+  double finish_with(const Gap& gap, double cost_limit);
+  double price_of_excess() const;
   void collect_stages(const Gap& gap);
   bool worth_measuring(const std::vector<Run>& runs, double gain_bound) const;
   void measure(const std::vector<Run>& runs, double gain_bound);

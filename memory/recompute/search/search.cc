@@ -14,6 +14,8 @@ constexpr int32_t kLongTrace = 600;  // steps; above, several moves are made at 
 // Share of the budget that one step of a descent goes down to, and the gentlest such step.
 constexpr double kDescent = 0.9;
 constexpr double kGentlest = 0.995;
+// Of the work, for a descent beside a plan that is found but dear.
+constexpr double kDescentShare = 0.3;
 // Even without time for improvement, a plan that fits is looked for with so many flips.
 constexpr int64_t kLeastFlips = 50'000;
 constexpr int64_t kLeastFlipsPerStep = 40;
@@ -27,22 +29,19 @@ constexpr double kCostly = 2;
 constexpr double kVeryCostly = 8;
 // An attempt without a flip must not go on for ever.
 constexpr int kMostAttempts = 400;
-constexpr double kRestartNoise = 0.6;
-// A flip takes longer where there are more reads than this.
-constexpr double kCheapReads = 500;
+// A flip takes longer where there are more steps than this.
+constexpr double kCheapSteps = 150;
 // How long to go on without a better plan: so many flips, and more by the step of the trace, the more the more there is
 // to gain (the cube of the overhead in percent), up to a limit.
 constexpr double kIdleFlips = 2200;
-constexpr double kIdleFlipsPerOverhead = 20;
-constexpr double kMostIdleFlips = 60;
+constexpr double kIdleFlipsPerOverhead = 14;
+constexpr double kMostIdleFlips = 150;
 
 }  // namespace
 
 Search::Search(const Problem& problem, uint64_t seed, int64_t work_limit)
     : problem_(problem), work_limit_(work_limit), state_(problem, 0), repair_(state_, seed), random_(seed + 1) {
-  size_t reads = 0;
-  for (int32_t s = 0; s < problem.step_count; ++s) reads += problem.inputs[s].size();
-  flip_length_ = std::max(1.0, static_cast<double>(reads) / kCheapReads);
+  flip_length_ = std::max(1.0, problem.step_count / kCheapSteps);
 }
 
 void Search::keep_if_better() {
@@ -53,11 +52,10 @@ void Search::keep_if_better() {
   if (better) best_ = {state_.extra_runs(), state_.extra_cost(), peak, fits};
 }
 
-bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit, double noise) {
+bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit) {
   state_.assign(start);
   RepairMode mode;
   mode.gain_at_worst_stage = gain_at_worst_stage;
-  mode.noise = noise;
   mode.several_at_once = problem_.step_count > kLongTrace;
   if (best_.fits) mode.cost_limit = kHopelessCost * best_.extra_cost;
   mode.flip_limit = flip_limit;
@@ -72,13 +70,6 @@ double Search::overhead_percent() const { return 100 * best_.extra_cost / std::m
 int64_t Search::improvement_flips() const {
   const double stake = std::clamp(overhead_percent() / kCostly, 1.0, 1.5);
   return static_cast<int64_t>(static_cast<double>(work_limit_) * stake / flip_length_);
-}
-
-// Other places to start from, where much is at stake: a descent, and noisy repairs of the plain order.
-void Search::start_again(int64_t last_flip) {
-  descend(state_.budget_bytes(), work_limit_ / 4);
-  for (int i = 0; i < kMostAttempts && overhead_percent() > kVeryCostly && state_.flips() < last_flip; ++i)
-    greedy(random_.unit() < 0.5, {}, work_limit_ / 4, kRestartNoise * random_.unit());
 }
 
 // Where the plain order is too far from the budget: down in small steps, each from the plan of the last.
@@ -158,13 +149,14 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
   keep_if_better();
   if (!best_.fits) {
     const int64_t least = kLeastFlips + kLeastFlipsPerStep * problem_.step_count;
-    const int64_t half = std::max(work_limit_, least) / 2;
-    greedy(true, {}, half);
+    const int64_t most = std::max(work_limit_, least) / 4;
+    greedy(true, {}, most);
     const int64_t taken = state_.flips() - first;
-    greedy(false, {}, best_.fits ? std::min(half, taken + kLeastFlips / 20) : half);
-    if (!start.empty()) greedy(true, start, half);
+    greedy(false, {}, best_.fits ? std::min(most, taken + kLeastFlips / 20) : most);
+    if (!start.empty()) greedy(true, start, most);
     if (!best_.fits) descend(budget_bytes, std::max(work_limit_, least));
-    if (best_.fits && overhead_percent() > kVeryCostly) start_again(first + improvement_flips() / 2);
+    if (best_.fits && overhead_percent() > kVeryCostly)
+      descend(budget_bytes, static_cast<int64_t>(kDescentShare * static_cast<double>(work_limit_)));
     if (best_.fits) {
       state_.assign(best_.runs);
       ImproveLimits limits;

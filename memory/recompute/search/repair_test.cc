@@ -1,0 +1,75 @@
+#include "memory/recompute/search/repair.h"
+
+#include <gtest/gtest.h>
+
+#include "memory/recompute/search/improve.h"
+
+namespace tidemark::memory::recompute {
+namespace {
+
+// Values of these bytes, each made by a step of this cost from nothing, then a step that makes 10 bytes, then one that
+// reads all: the middle step is the peak.
+struct Made {
+  int64_t bytes = 0;
+  int64_t cost = 0;
+};
+StepTrace waiting_values(const std::vector<Made>& values) {
+  StepTrace trace;
+  trace.name = "waiting";
+  Step last{.cost = 1, .name = "read_all"};
+  for (const Made& made : values) {
+    const auto v = static_cast<int32_t>(trace.values.size());
+    trace.values.push_back({.bytes = made.bytes, .name = "v" + std::to_string(v)});
+    trace.steps.push_back({.cost = made.cost, .outputs = {v}, .name = "make" + std::to_string(v)});
+    last.inputs.push_back(v);
+  }
+  const auto middle = static_cast<int32_t>(trace.values.size());
+  trace.values.push_back({.bytes = 10, .name = "middle"});
+  trace.steps.push_back({.cost = 1, .workspace_bytes = 40, .outputs = {middle}, .name = "make_middle"});
+  trace.steps.push_back(last);
+  validate(trace);
+  return trace;
+}
+
+// 12 bytes are too many: the two small ones are better by bytes per cost, the large one alone is cheaper.
+const std::vector<Made> kSmallAndLarge = {{10, 10}, {4, 5}, {16, 13}};
+
+TEST(Repair, FinishesWithTheCheapestSingleMove) {
+  const StepTrace trace = waiting_values(kSmallAndLarge);
+  const Problem problem(trace);
+  PlanState state(problem, static_cast<double>(plain_peak(trace).bytes - 12));
+  Repair repair(state, 1);
+  ASSERT_TRUE(repair.finish(100));
+  EXPECT_TRUE(state.fits());
+  EXPECT_EQ(state.extra_cost(), 13);
+}
+
+TEST(Repair, DoesNotFinishAtTheLimitAndLeavesTheStateAsItWas) {
+  const StepTrace trace = waiting_values(kSmallAndLarge);
+  const Problem problem(trace);
+  PlanState state(problem, static_cast<double>(plain_peak(trace).bytes - 12));
+  const std::vector<double> bytes = state.stage_bytes();
+  Repair repair(state, 1);
+  EXPECT_FALSE(repair.finish(13));
+  EXPECT_EQ(state.extra_count(), 0);
+  EXPECT_EQ(state.stage_bytes(), bytes);
+}
+
+TEST(Improve, ExchangesSmallRunsForOneThatIsCheaper) {
+  const StepTrace trace = waiting_values(kSmallAndLarge);
+  const Problem problem(trace);
+  PlanState state(problem, static_cast<double>(plain_peak(trace).bytes - 12));
+  const int32_t last = problem.step_count - 2;  // before the step behind all
+  state.flip({last, 1});
+  state.flip_and_settle({last, 2});
+  ASSERT_TRUE(state.fits());
+  ASSERT_EQ(state.extra_cost(), 15);
+  Repair repair(state, 1);
+  Random random(1);
+  improve(state, repair, random, {.flips = 500, .idle_flips = 500, .most_idle_flips = 500});
+  EXPECT_TRUE(state.fits());
+  EXPECT_EQ(state.extra_cost(), 13);
+}
+
+}  // namespace
+}  // namespace tidemark::memory::recompute
