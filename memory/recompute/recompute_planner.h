@@ -23,7 +23,7 @@ struct RecomputeOptions {
   // the same plan on every machine.
   int64_t work_limit = 100'000;
   // Effort for the lower bound on the overhead, in its own units; 0: no bound.
-  int64_t bound_work_limit = 40'000'000;
+  int64_t bound_work_limit = 300'000'000;
   // Where set, plan()'s budget holds for the arena that this planner lays out (alignment and fragmentation included),
   // not only for the sum of live bytes. Not owned.
   const OffsetPlanner* offset_planner = nullptr;
