@@ -34,8 +34,8 @@ constexpr double kCheapSteps = 150;
 // How long to go on without a better plan: so many flips, and more by the step of the trace, the more the more there is
 // to gain (the cube of the overhead in percent), up to a limit.
 constexpr double kIdleFlips = 2200;
-constexpr double kIdleFlipsPerOverhead = 14;
-constexpr double kMostIdleFlips = 150;
+constexpr double kIdleFlipsPerOverhead = 12;
+constexpr double kMostIdleFlips = 60;
 
 }  // namespace
 
