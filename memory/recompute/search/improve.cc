@@ -19,6 +19,8 @@ constexpr double kPatience = 1.5;
 constexpr double kShiftShare = 0.5;
 // Share of rounds in which a single move is looked for first.
 constexpr double kFinishShare = 0.3;
+// Every run is exchanged one by one only where there are not more runs times steps: an exchange looks at all steps.
+constexpr int64_t kMostRunsTimesSteps = 50'000;
 // Of an exchange: how many stages earlier than needed are tried for a run.
 constexpr int kEarlierStages = 8;
 constexpr int64_t kLongestShift = 6;
@@ -82,6 +84,7 @@ class Improvement {
   // Every run in turn is taken out and replaced by what is cheaper, if anything is. True if a better plan was found.
   bool exchange_each() {
     std::vector<Run> runs = state_.extra_runs();
+    if (static_cast<int64_t>(runs.size()) * state_.problem().step_count > kMostRunsTimesSteps) return false;
     sort_dearest_first(state_.problem(), runs);
     const double before = best_cost_;
     for (Run run : runs)
