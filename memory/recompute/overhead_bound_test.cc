@@ -27,7 +27,7 @@ StepTrace small_trace(uint64_t seed) {
   options.workspace_percent = share(60);
   options.second_output_percent = share(40);
   options.takes_over_percent = share(80);
-  options.overwrites_percent = share(30);
+  options.overwrites_percent = share(90);
   options.persistent_percent = share(30);
   options.external_percent = share(40);
   options.result_percent = share(30);
@@ -64,7 +64,7 @@ void check(const StepTrace& trace, int64_t budget_bytes, recompute::Random& rand
 
 TEST(ExtraCostLowerBound, IsNeverAboveTheBestOfAllOrders) {
   Counts counts;
-  for (uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (uint64_t seed = 1; seed <= 3000; ++seed) {
     const StepTrace trace = small_trace(seed);
     if (values_of(trace) > kMostValues) continue;
     const int64_t least = least_conceivable_peak(trace).bytes;

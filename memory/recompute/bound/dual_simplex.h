@@ -63,6 +63,7 @@ class DualSimplex {
   void find_values();
   void stand(int32_t j);
   int32_t choose_leaving() const;
+  int32_t leaving_row(int32_t wanted) const;
   double infeasibility(int32_t j) const;
   void find_row(int32_t row);
   int32_t choose_entering(double slope, double sign);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "memory/recompute/bound/dual_simplex.h"
 
@@ -19,6 +20,10 @@ constexpr double kDoubt = 1e-6;  // between two ways to find a pivot
 constexpr int kMostDoubts = 20;
 constexpr int32_t kRefactorAfter = 60;
 constexpr int kCostCheckEvery = 10;
+constexpr int kPivotsPerRow = 40;
+constexpr double kPutOff = 1e6;  // a row's weight: another one first
+constexpr int32_t kNoneEnters = -1;
+constexpr int32_t kDoubtful = -2;
 
 }  // namespace
 
@@ -86,12 +91,13 @@ int32_t DualSimplex::choose_entering(double slope, double sign) {
       if (candidates_[i].slope > candidates_[best].slope) best = i;
     }
     work_ += static_cast<int64_t>(candidates_.size() - begin);
-    if (after < kPrimalTolerance) return candidates_[best].slope < kSmallestPivot ? -2 : candidates_[best].variable;
+    if (after < kPrimalTolerance)
+      return candidates_[best].slope < kSmallestPivot ? kDoubtful : candidates_[best].variable;
     slope = after;
     for (size_t i = begin; i < end; ++i) flips_.push_back(candidates_[i].variable);
     begin = end;
   }
-  return -1;
+  return kNoneEnters;
 }
 
 void DualSimplex::flip_chosen() {
@@ -170,18 +176,27 @@ bool DualSimplex::pivot(int32_t row, int32_t entering, double sign) {
   return true;
 }
 
+// The row of a variable that asks for another look, else the best.
+int32_t DualSimplex::leaving_row(int32_t wanted) const {
+  const auto found = std::find(head_.begin(), head_.end(), wanted);
+  const auto row = static_cast<int32_t>(found - head_.begin());
+  return wanted >= 0 && row < rows_ && infeasibility(wanted) != 0 ? row : choose_leaving();
+}
+
 DualSimplex::End DualSimplex::run(double enough, int64_t work_limit) {
   const int64_t end_of_work = work() + work_limit;
+  const int most_pivots = kPivotsPerRow * (rows_ + kPivotsPerRow);
   int doubts = 0;
+  int32_t wanted = -1;
   prepare();
-  for (int iteration = 0;; ++iteration) {
+  for (int iteration = 0; iteration < most_pivots; ++iteration) {
     if (factor_.replaced() >= kRefactorAfter) refactor();
     if (iteration % kCostCheckEvery == 0) {
       if (cost() >= enough) return End::enough;
       if (work() > end_of_work) return End::out_of_work;
       work_ += variables_ + rows_;
     }
-    const int32_t row = choose_leaving();
+    const int32_t row = leaving_row(std::exchange(wanted, -1));
     if (row < 0) {
       if (factor_.replaced() == 0) return End::optimal;
       refactor();
@@ -192,7 +207,7 @@ DualSimplex::End DualSimplex::run(double enough, int64_t work_limit) {
     const double sign = distance > 0 ? 1 : -1;
     find_row(row);
     const int32_t entering = choose_entering(std::abs(distance), sign);
-    if (entering == -1 && factor_.replaced() == 0) {
+    if (entering == kNoneEnters && factor_.replaced() == 0) {
       for (double& value : rho_) value *= sign;
       return End::infeasible;
     }
@@ -201,9 +216,14 @@ DualSimplex::End DualSimplex::run(double enough, int64_t work_limit) {
       continue;
     }
     if (++doubts > kMostDoubts) return End::out_of_work;
-    if (factor_.replaced() == 0) weight_[row] *= 1e6;  // another row first
+    if (entering == kNoneEnters) {
+      wanted = head_[row];
+    } else if (factor_.replaced() == 0) {
+      weight_[row] *= kPutOff;
+    }
     refactor();
   }
+  return End::out_of_work;
 }
 
 }  // namespace tidemark::memory::recompute

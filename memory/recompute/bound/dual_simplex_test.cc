@@ -91,9 +91,9 @@ TEST(DualSimplex, OptimaAndRaysProveThemselves) {
 }
 
 TEST(DualSimplex, OtherBoxesFromTheSameState) {
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const LinearProgram program = random_program(seed, 40);
+    const LinearProgram program = random_program(seed, 10 + static_cast<int>(seed % 90));
     DualSimplex simplex(program);
     if (simplex.run(kNoLimit, kWork) != DualSimplex::End::optimal) continue;
     const DualSimplex::State state = simplex.save();
