@@ -12,13 +12,11 @@ void find_gaps(const PlanState& state, int32_t stage, std::vector<Gap>& gaps) {
   for (int32_t v = 0; v < problem.value_count(); ++v) {
     const int32_t maker = problem.maker[v];
     if (maker >= stage || problem.bytes[v] <= 0 || !state.is_read_after(v, from)) continue;
-    const int32_t next_made = state.next_run(maker, from);
-    const int32_t next_read = state.next_read(v, from);
-    if (next_read < next_made) {
-      const int32_t last = std::max(state.latest_run(maker, stage - 1), state.last_read(v, stage - 1));
-      if (mixed || state.last_read(v, stage) < stage) gaps.push_back({v, last, next_read});
-    }
-    if (!mixed || (next_read != stage && next_made != stage)) continue;
+    const StageList::Neighbours reads = state.reads_around(v, from);
+    if (!mixed && reads.last == stage) continue;  // not idle: the base step reads it
+    const StageList::Neighbours runs = state.runs_around(maker, from);
+    if (reads.next < runs.next) gaps.push_back({v, std::max(runs.last, reads.last), reads.next});
+    if (!mixed || (reads.next != stage && runs.next != stage)) continue;
     const int32_t read_after = state.next_read(v, stage);
     if (read_after < state.next_run(maker, stage)) gaps.push_back({v, stage, read_after});
   }

@@ -79,6 +79,8 @@ class PlanState {
   // First stage > stage with a reader, or kNever; last stage <= stage with a reader, or -1.
   int32_t next_read(int32_t value, int32_t stage) const { return reads_[value].next_after(stage); }
   int32_t last_read(int32_t value, int32_t stage) const { return reads_[value].last_up_to(stage); }
+  StageList::Neighbours runs_around(int32_t step, int32_t stage) const { return runs_[step].around(stage); }
+  StageList::Neighbours reads_around(int32_t value, int32_t stage) const { return reads_[value].around(stage); }
   // True only if some stage would be above the budget without this extra run; a fast look that does not see all.
   bool is_needed(Run run) const;
   // By how much the excess would grow if the stages [begin, end) held so many bytes more.
