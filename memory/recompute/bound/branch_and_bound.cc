@@ -5,6 +5,7 @@
 
 #include "memory/recompute/bound/branching.h"
 #include "memory/recompute/bound/node_solver.h"
+#include "memory/recompute/bound/reduced_program.h"
 #include "memory/recompute/bound/rounding_cuts.h"
 
 namespace tidemark::memory::recompute {
@@ -15,6 +16,8 @@ using Verdict = NodeSolver::Verdict;
 constexpr int kCutRounds = 20;
 constexpr size_t kCutsPerRound = 30;
 constexpr double kCutGrowth = 1e-3;  // of the bound, for another round
+// Begins anew where no more than this share of the variables is free.
+constexpr double kReduceBelow = 0.9;
 constexpr int kMostRoundings = 40;
 constexpr double kNearlyWhole = 0.02;
 // Items tried at a node, and so many without a better one.
@@ -46,8 +49,11 @@ class Search {
     if (open) {
       branching_.weigh(solver_.program(), solver_.multipliers());
       find_a_solution(root);
-      push(std::move(root));
+      solver_.stand_at(root);
+      open = solve(root, options_.work_limit);
     }
+    if (open && worth_reducing(root.box)) return solve_reduced(root);
+    if (open) push(std::move(root));
     while (!open_.empty() && work() < options_.work_limit) dive(pop());
     result_.bound = std::min(result_.bound, enough_);
     for (const Node& node : open_) result_.bound = std::min(result_.bound, node.bound);
@@ -84,6 +90,27 @@ class Search {
   void take_solution() {
     enough_ = std::min(enough_, solver_.cost_of_solution() * (1 - options_.gap));
     result_.solution = solver_.solution();
+    result_.is_whole = true;
+  }
+
+  static bool worth_reducing(const Box& box) {
+    const auto free = std::count(box.variables.begin(), box.variables.end(), Fixing::free);
+    return free > 0 && static_cast<double>(free) < kReduceBelow * static_cast<double>(box.variables.size());
+  }
+
+  // The rest of the search, on a smaller program.
+  IntegerBound solve_reduced(const Node& root) {
+    const ReducedProgram reduced = reduced_program(solver_.program(), root.box);
+    const IntegerBound rest =
+        branch_and_bound(reduced.linear, {options_.work_limit - work(), enough_ - reduced.fixed_cost, options_.gap});
+    result_.bound = std::min({result_.bound, enough_, std::max(root.bound, rest.bound + reduced.fixed_cost)});
+    result_.solved = rest.solved;
+    if (rest.is_whole || (!result_.is_whole && !rest.solution.empty())) {
+      result_.solution = reduced.whole_solution(rest.solution, root.box);
+      result_.is_whole = rest.is_whole;
+    }
+    result_.work = work() + rest.work;
+    return std::move(result_);
   }
 
   bool add_cuts(Node& root) {
@@ -100,30 +127,43 @@ class Search {
     return true;
   }
 
-  // A first solution lets costs fix variables. Rounds what is nearly whole, and at least one variable, until all are.
+  // A first solution lets costs fix variables. Rounds what is nearly whole, and at least one variable, until all are;
+  // where that leads nowhere, that one variable the other way, alone.
   void find_a_solution(const Node& root) {
     Node node = root;
     for (int i = 0; i < kMostRoundings; ++i) {
-      round_some(node.box);
-      const Verdict verdict = solver_.solve(node, enough_, options_.work_limit / kNodeShare);
+      Node rounded = node;
+      const int32_t nearest = round_some(rounded.box);
+      const bool up = nearest >= 0 && rounded.box.variables[nearest] == Fixing::one;
+      solver_.save();
+      Verdict verdict = solver_.solve(rounded, enough_, options_.work_limit / kNodeShare);
+      if (verdict == Verdict::closed && nearest >= 0) {
+        rounded = node;
+        rounded.box.variables[nearest] = up ? Fixing::zero : Fixing::one;
+        solver_.restore();
+        verdict = solver_.solve(rounded, enough_, options_.work_limit / kNodeShare);
+      }
       if (verdict == Verdict::whole) take_solution();
       if (verdict != Verdict::open) return;
+      node = std::move(rounded);
     }
   }
 
-  void round_some(Box& box) const {
+  // The variable that was not nearly whole, -1: none.
+  int32_t round_some(Box& box) const {
     const std::vector<double>& z = solver_.solution();
-    const auto distance = [&](size_t j) { return std::min(z[j], 1 - z[j]); };
-    size_t nearest = z.size();
-    for (size_t j = 0; j < z.size(); ++j) {
+    const auto distance = [&](int32_t j) { return std::min(z[j], 1 - z[j]); };
+    int32_t nearest = -1;
+    for (int32_t j = 0; j < static_cast<int32_t>(z.size()); ++j) {
       if (box.variables[j] != Fixing::free) continue;
       if (distance(j) < kNearlyWhole) {
         box.variables[j] = z[j] > 0.5 ? Fixing::one : Fixing::zero;
-      } else if (nearest == z.size() || distance(j) < distance(nearest)) {
+      } else if (nearest < 0 || distance(j) < distance(nearest)) {
         nearest = j;
       }
     }
-    if (nearest < z.size()) box.variables[nearest] = z[nearest] > 0.5 ? Fixing::one : Fixing::zero;
+    if (nearest >= 0) box.variables[nearest] = z[nearest] > 0.5 ? Fixing::one : Fixing::zero;
+    return nearest;
   }
 
   // Down the better branches, while they are not much worse than the best node: solutions in whole numbers are found
