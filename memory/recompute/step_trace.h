@@ -11,7 +11,9 @@ namespace tidemark::memory {
 
 // What happens to the bytes of a value's predecessor when the value is made.
 enum class Reuse {
-  takes_over,  // if the predecessor is not needed afterwards, the value takes its bytes, else it gets its own
+  // If the predecessor is not needed afterwards, the value takes its bytes, else it gets its own. Of several values of
+  // one step, the first takes them.
+  takes_over,
   overwrites  // the predecessor is gone, always: no step may read it afterwards (a parameter's update, an in-place sum)
 };
 

@@ -52,6 +52,18 @@ TEST(PlanState, AgreesWithTheScheduleAfterAnyFlips) {
   }
 }
 
+TEST(PlanState, OneOfTwoOutputsTakesOverTheBytesOfAnInput) {
+  StepTrace trace;
+  trace.name = "two takers";
+  trace.values = {{.bytes = 10}, {.bytes = 6, .predecessor = 0}, {.bytes = 9, .predecessor = 0}, {.bytes = 1}};
+  trace.steps = {{.outputs = {0}}, {.inputs = {0}, .outputs = {1, 2}}, {.inputs = {1, 2}, .outputs = {3}}};
+  validate(trace);
+  const Problem problem(trace);
+  const PlanState state(problem, 100);
+  EXPECT_EQ(plain_peak(trace).bytes, 10 + 9);
+  EXPECT_EQ(static_cast<int64_t>(highest(state)), plain_peak(trace).bytes);
+}
+
 TEST(PlanState, UndoRestoresEverything) {
   const StepTrace trace = random_step_trace({5, 40});
   const Problem problem(trace);

@@ -60,10 +60,16 @@ class ProblemMaker {
     inputs_[index].erase(std::unique(inputs_[index].begin(), inputs_[index].end()), inputs_[index].end());
     for (int32_t v : step.outputs) {
       if (number_[v] < 0) continue;
+      if (trace_.values[v].predecessor) name_predecessor(index, number_[v], number_[*trace_.values[v].predecessor]);
       outputs_[index].push_back(number_[v]);
       problem_.maker[number_[v]] = index;
-      if (trace_.values[v].predecessor) problem_.predecessor[number_[v]] = number_[*trace_.values[v].predecessor];
     }
+  }
+
+  // Bytes go to one value, the first of those that a step makes from them, as in a schedule.
+  void name_predecessor(int32_t step, int32_t value, int32_t predecessor) {
+    const auto takes_it = [&](int32_t other) { return problem_.predecessor[other] == predecessor; };
+    if (std::ranges::none_of(outputs_[step], takes_it)) problem_.predecessor[value] = predecessor;
   }
 
   void connect_ends() {
