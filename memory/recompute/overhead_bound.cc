@@ -22,8 +22,9 @@ constexpr int64_t kFirstShare = 6;  // of the work, for the worst stage alone
 constexpr int64_t kTrialShare = 8;  // of the work that is left, for trials
 // A program is left when its bound is this near its optimum: more stages say more.
 constexpr double kGap = 3e-3;
-constexpr int64_t kWorkPerTerm = 10;  // to make a program
-constexpr int64_t kRerunShare = 50;   // of a look's work, for the terms of repeated runs
+constexpr int64_t kWorkPerTerm = 10;   // to make a program
+constexpr double kHopeless = 4;        // times the work that a program has: not begun
+constexpr int64_t kRerunShare = 1500;  // of the work: terms of repeated runs between two stages, at most
 
 class BoundSearch {
  public:
@@ -36,16 +37,24 @@ class BoundSearch {
 
   // Of the extra cost.
   double run(int32_t worst_stage) {
-    Look last = look({worst_stage}, work_limit_ / kFirstShare);
+    Look last = look({worst_stage}, 0, work_limit_ / kFirstShare);
+    bool looked_around = false;  // for further stages to the last look's
     while (goes_on() && !last.result.solution.empty()) {
       const std::vector<recompute::Run> runs = implied_runs(problem_, last.program, last.result.solution);
       const StageBytes bytes = bytes_of_runs(problem_, runs);
-      if (!has_candidate(bytes, last.program.stages)) find_candidates(bytes, last);
+      if (!has_candidate(bytes, last.program.stages)) {
+        if (std::exchange(looked_around, true)) break;
+        find_candidates(bytes, last);
+      }
       if (candidates_.empty() || !goes_on()) break;
-      last = look_with(last, std::move(candidates_.back()));
+      Look next = look_with(last, std::move(candidates_.back()));
       candidates_.pop_back();
+      if (next.result.solution.empty()) continue;
+      last = std::move(next);
+      looked_around = false;
     }
-    if (goes_on() && last.result.solved) bound(last.program, work_limit_, 0);
+    // What is left of the work goes to the program that said most, if that is more than it had.
+    if (goes_on() && work_limit_ - work_ > best_work_) bound(CheckpointProgram(best_), work_limit_, 0);
     return bound_ * scale_;
   }
 
@@ -66,21 +75,30 @@ class BoundSearch {
   IntegerBound bound(const CheckpointProgram& program, int64_t work_limit, double gap) {
     IntegerBound result = branch_and_bound(program.linear, {std::min(work_limit, work_limit_ - work_), enough_, gap});
     work_ += result.work;
-    bound_ = std::max(bound_, result.bound);
+    if (result.bound <= bound_) return result;
+    bound_ = result.bound;
+    best_ = program;
+    best_work_ = result.work;
     return result;
   }
 
-  // No solution where the program alone takes the work.
-  Look look(Stages stages, int64_t work_limit) {
+  // No solution where the program is too large for the work, by the work and the rows of a smaller one.
+  Look look(Stages stages, double work_of_row, int64_t work_limit) {
     std::sort(stages.begin(), stages.end());
-    const bool first = stages.size() == 1;  // always looked at: no bound at all says nothing
     Look look;
     look.program =
-        make_checkpoint_program(problem_, budget_, std::move(stages), {scale_, enough_, work_limit / kRerunShare});
-    const int64_t making = kWorkPerTerm * look.program.linear.terms();
-    work_ += making;
-    if (first || making < work_limit) look.result = bound(look.program, work_limit, kGap);
+        make_checkpoint_program(problem_, budget_, std::move(stages), {scale_, enough_, work_limit_ / kRerunShare});
+    work_ += kWorkPerTerm * look.program.linear.terms();
+    const double rows = look.program.linear.rows();
+    if (work_of_row * rows * std::sqrt(rows) < kHopeless * static_cast<double>(work_limit))
+      look.result = bound(look.program, work_limit, kGap);
     return look;
+  }
+
+  // By the power of the rows that the work of linear programs grows with, about.
+  static double work_of_row(const Look& look) {
+    const double rows = std::max(look.program.linear.rows(), 1);
+    return static_cast<double>(look.result.root_work) / (rows * std::sqrt(rows));
   }
 
   Look look_with(const Look& before, Candidate candidate) {
@@ -88,7 +106,7 @@ class BoundSearch {
     stages.insert(stages.end(), candidate.stages.begin(), candidate.stages.end());
     std::sort(stages.begin(), stages.end());
     if (candidate.look.result.solved && candidate.look.program.stages == stages) return std::move(candidate.look);
-    return look(std::move(stages), (work_limit_ - work_) / 4 * 3);
+    return look(std::move(stages), work_of_row(before), (work_limit_ - work_) / 4 * 3);
   }
 
   // Is the last candidate one that the plan does not respect yet? Those that it does are dropped.
@@ -115,7 +133,8 @@ class BoundSearch {
       if (affordable < 2 || i >= affordable || !goes_on()) continue;
       Stages stages(before.program.stages);
       stages.insert(stages.end(), sets[i].begin(), sets[i].end());
-      candidates_.back().look = look(std::move(stages), trial_work / static_cast<int64_t>(affordable));
+      candidates_.back().look =
+          look(std::move(stages), work_of_row(before), trial_work / static_cast<int64_t>(affordable));
     }
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.look.result.bound < b.look.result.bound; });
@@ -128,6 +147,8 @@ class BoundSearch {
   const int64_t work_limit_;
   std::vector<Candidate> candidates_;  // the best last
   double bound_ = 0;
+  CheckpointProgram best_;  // has this bound
+  int64_t best_work_ = 0;
   int64_t work_ = 0;
 };
 

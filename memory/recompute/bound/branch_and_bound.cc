@@ -131,7 +131,7 @@ class Search {
   // where that leads nowhere, that one variable the other way, alone.
   void find_a_solution(const Node& root) {
     Node node = root;
-    for (int i = 0; i < kMostRoundings; ++i) {
+    for (int i = 0; i < kMostRoundings && work() < options_.work_limit; ++i) {
       Node rounded = node;
       const int32_t nearest = round_some(rounded.box);
       const bool up = nearest >= 0 && rounded.box.variables[nearest] == Fixing::one;
