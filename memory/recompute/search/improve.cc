@@ -59,21 +59,25 @@ class Improvement {
     best_ = state_.extra_runs();
     best_cost_ = current_cost_ = state_.extra_cost();
     state_.forget_journal();
-    const int64_t first = state_.flips();
-    int64_t last_gain = first;
-    while (state_.flips() - first < limits_.flips && exchange_each()) last_gain = state_.flips();
-    while (best_cost_ > limits_.target_cost && state_.flips() - first < limits_.flips &&
-           static_cast<double>(state_.flips() - last_gain) <
-               idle_flips() + kPatience * static_cast<double>(last_gain - first)) {
+    first_flip_ = last_gain_ = state_.flips();
+    while (has_flips() && exchange_each()) last_gain_ = state_.flips();
+    while (best_cost_ > limits_.target_cost && has_flips() && is_patient()) {
       runs_ = state_.extra_runs();
       if (runs_.empty()) break;
-      if (round()) last_gain = state_.flips();
+      if (round()) last_gain_ = state_.flips();
     }
     if (state_.extra_cost() > best_cost_) state_.assign(best_);
     state_.forget_journal();
   }
 
  private:
+  bool has_flips() const { return state_.flips() - first_flip_ < limits_.flips; }
+
+  bool is_patient() const {
+    return limits_.threshold > 0 || static_cast<double>(state_.flips() - last_gain_) <
+                                        idle_flips() + kPatience * static_cast<double>(last_gain_ - first_flip_);
+  }
+
   double idle_flips() const {
     const double percent = 100 * best_cost_ / std::max(state_.problem().total_cost, 1.0);
     const double flips = limits_.idle_flips + limits_.idle_flips_per_overhead * percent * percent * percent;
@@ -118,6 +122,15 @@ class Improvement {
     best_ = state_.extra_runs();
   }
 
+  // Threshold accepting (Dueck, Scheuer 1990), or now and then a slightly dearer plan, measured from the best one.
+  double allowed_cost() {
+    if (limits_.threshold > 0) {
+      const double left = 1 - static_cast<double>(state_.flips() - first_flip_) / static_cast<double>(limits_.flips);
+      return current_cost_ + limits_.threshold * left * left * best_cost_ * random_.unit();
+    }
+    return random_.unit() < kUphillShare ? std::max(current_cost_, best_cost_ * kUphill) : current_cost_;
+  }
+
   // True if a better plan than the best so far was found.
   bool round() {
     const size_t mark = state_.mark();
@@ -126,9 +139,7 @@ class Improvement {
     mode.noise = kStrongestNoise * random_.unit();
     mode.thorough = false;
     mode.gain_at_worst_stage = random_.unit() < kWorstStageShare;
-    // Now and then a slightly dearer plan is accepted, measured from the best one.
-    const double allowed =
-        random_.unit() < kUphillShare ? std::max(current_cost_, best_cost_ * kUphill) : current_cost_;
+    const double allowed = allowed_cost();
     mode.cost_limit = allowed + kRepairAllowance * current_cost_;
     const bool fits =
         (random_.unit() < kFinishShare && repair_.finish(allowed - state_.extra_cost())) || repair_.run(mode);
@@ -198,6 +209,8 @@ class Improvement {
   std::vector<Run> best_;
   double best_cost_ = 0;
   double current_cost_ = 0;
+  int64_t first_flip_ = 0;
+  int64_t last_gain_ = 0;
 };
 
 }  // namespace

@@ -20,6 +20,9 @@ struct ImproveLimits {
   double idle_flips = 0;
   double idle_flips_per_overhead = 0;
   double most_idle_flips = 0;
+  // Above 0: all flips are used, and a round may end dearer than it began by up to this share of the best plan's cost,
+  // falling to nothing with the square of the flips that are left. Pays where plans of quite other runs are better.
+  double threshold = 0;
 };
 
 // The state must fit; afterwards it holds the best plan found, which is never dearer.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "memory/recompute/random_step_trace.h"
 #include "memory/recompute/search/improve.h"
 
 namespace tidemark::memory::recompute {
@@ -69,6 +70,25 @@ TEST(Improve, ExchangesSmallRunsForOneThatIsCheaper) {
   improve(state, repair, random, {.flips = 500, .idle_flips = 500, .most_idle_flips = 500});
   EXPECT_TRUE(state.fits());
   EXPECT_EQ(state.extra_cost(), 13);
+}
+
+// However high the threshold, what is left at the end is the best plan seen.
+TEST(Improve, AThresholdNeverCostsAnything) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const StepTrace trace = random_step_trace({seed, 60});
+    const Problem problem(trace);
+    PlanState state(problem, static_cast<double>(plain_peak(trace).bytes * 85 / 100));
+    Repair repair(state, seed);
+    if (!repair.run({})) continue;
+    const double cost = state.extra_cost();
+    const int64_t first = state.flips();
+    Random random(seed);
+    improve(state, repair, random, {.flips = 2000, .threshold = 0.5});
+    EXPECT_TRUE(state.fits());
+    EXPECT_LE(state.extra_cost(), cost);
+    EXPECT_GE(state.flips() - first, 2000);
+  }
 }
 
 }  // namespace

@@ -30,12 +30,15 @@ constexpr double kVeryCostly = 8;
 // An attempt without a flip must not go on for ever.
 constexpr int kMostAttempts = 400;
 // A flip takes longer where there are more steps than this.
-constexpr double kCheapSteps = 150;
+constexpr double kCheapSteps = 135;
 // How long to go on without a better plan: so many flips, and more by the step of the trace, the more the more there is
 // to gain (the cube of the overhead in percent), up to a limit.
 constexpr double kIdleFlips = 2200;
 constexpr double kIdleFlipsPerOverhead = 12;
 constexpr double kMostIdleFlips = 60;
+// Where the overhead is very high, and less where there are fewer flips by the step: it takes many to cool down.
+constexpr double kThreshold = 0.1;
+constexpr double kManyFlipsPerStep = 1000;
 
 }  // namespace
 
@@ -164,6 +167,8 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
       limits.idle_flips = kIdleFlips / flip_length_;
       limits.idle_flips_per_overhead = kIdleFlipsPerOverhead * static_cast<double>(problem_.step_count);
       limits.most_idle_flips = kMostIdleFlips * static_cast<double>(problem_.step_count);
+      if (overhead_percent() > kVeryCostly)
+        limits.threshold = kThreshold * std::min(1.0, limits.flips / kManyFlipsPerStep / problem_.step_count);
       improve(state_, repair_, random_, limits);
       keep_if_better();
     }
