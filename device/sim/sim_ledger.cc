@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <memory>
 #include <system_error>
 #include <type_traits>
@@ -127,7 +128,21 @@ void SimLedger::close_file() noexcept {
   descriptor_ = -1;
 }
 
+// Its clients' locks lie on the same bytes in all forms: whoever is there would lose its books.
+void SimLedger::refuse_other_form_in_use() const {
+  uint64_t magic = 0;
+  if (::pread(descriptor_, &magic, sizeof magic, offsetof(SimLedgerFile, magic)) != sizeof magic || magic == kMagic)
+    return;
+  for (int slot = 0; slot < kMaxClients; ++slot) {
+    if (!is_byte_locked(descriptor_, kFirstSlotByte + slot)) continue;
+    throw Error(ErrorCode::device, fmt::format("device 'sim:{}' is in use by another version of this program; wait for "
+                                               "its end or take another name",
+                                               name_));
+  }
+}
+
 void SimLedger::prepare_file() {
+  refuse_other_form_in_use();
   if (::ftruncate(descriptor_, sizeof(SimLedgerFile)) != 0) {
     throw Error(ErrorCode::device, fmt::format("ledger '{}': ftruncate: {}", path_, reason(errno)));
   }

@@ -47,7 +47,8 @@ class SimLedger {
 
   // Attaches to the device `name` of this user: letters, digits, '.', '_' and '-', at most 64. total_bytes of 0 takes
   // the size that the device has. Throws Error(config) for a bad name or another size than the device has, with both
-  // numbers; Error(device) for a size of 0 if nobody is attached, for the 65th client and for what the system refuses.
+  // numbers; Error(device) for a size of 0 if nobody is attached, for the 65th client, for a device that another
+  // version of the program uses, and for what the system refuses.
   SimLedger(const std::string& name, int64_t total_bytes, const std::string& directory = kDirectory);
   ~SimLedger();
   SimLedger(const SimLedger&) = delete;
@@ -79,6 +80,7 @@ class SimLedger {
   bool open_file();
   void open_or_create(int64_t total_bytes);
   void settle_size(int64_t total_bytes);
+  void refuse_other_form_in_use() const;
   void prepare_file();
   void take_slot();
   void close_file() noexcept;

@@ -141,6 +141,34 @@ TEST(SimLedger, FileThatIsNoLedgerIsTakenOver) {
   EXPECT_FALSE(ledger.take(1));
 }
 
+// The form of the file is told by its first word.
+void flip_form(const std::string& path) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const int first = file.peek();
+  file.seekp(0);
+  file.put(static_cast<char>(first ^ 1));
+}
+
+TEST(SimLedger, AnotherFormOfTheFileIsLeftAloneWhileItsClientsLive) {
+  const std::string name = sim_test_name("form");
+  auto first = std::make_unique<SimLedger>(name, 100);
+  const std::string path = first->path();
+  EXPECT_TRUE(first->take(60));
+  flip_form(path);
+  EXPECT_EQ(
+      refusal(ErrorCode::device, [&] { SimLedger(name, 100); }),
+      "device 'sim:" + name + "' is in use by another version of this program; wait for its end or take another name");
+  flip_form(path);
+  EXPECT_EQ(SimLedger(name, 100).books().foreign_bytes, 60);
+  const std::string copy = path + ".copy";
+  std::filesystem::copy_file(path, copy);
+  first.reset();
+  std::filesystem::rename(copy, path);
+  flip_form(path);
+  EXPECT_EQ(SimLedger(name, 50).books().free_bytes(), 50) << "nobody is there";
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 // A child that has taken 60 of 100 bytes and sleeps.
 ChildProcess client_with_60(const std::string& name) {
   return ChildProcess([name](const auto& tell) {
