@@ -37,6 +37,8 @@ constexpr double kAgreement = 1.05;   // largest to least of them
 constexpr int64_t kCopiesBytes = 64 << 20;  // of all copies together, beyond the first two
 constexpr int64_t kMostCopies = 6;
 constexpr size_t kAlignment = 4096;
+// A quarter of an hour, which no kernel takes: costs of thousands of nodes still add up to what planners count with.
+constexpr int64_t kMostNanoseconds = 900'000'000'000;
 constexpr const char* kFormat = "tidemark-costs-2";
 constexpr const char* kOldFormat = "tidemark-costs-1";  // on operands that were in the caches: measured anew
 
@@ -160,7 +162,7 @@ class Bench {
       const double run_seconds = thread_cpu_seconds() - before;
       seconds.insert(std::ranges::upper_bound(seconds, run_seconds), run_seconds);
     }
-    return std::max<int64_t>(1, static_cast<int64_t>(seconds[0] * 1e9));
+    return std::clamp<int64_t>(static_cast<int64_t>(seconds[0] * 1e9), 1, kMostNanoseconds);
   }
 
  private:
@@ -191,9 +193,10 @@ Figures read_figures(const std::string& path) {
       !json["nanoseconds"].is_object())
     throw Error(ErrorCode::data, "'" + path + "' is no cost file of this version; delete it to measure anew");
   for (const auto& [key, value] : json["nanoseconds"].items()) {
-    if (!value.is_number_integer() || value.get<int64_t>() < 1)
-      throw Error(ErrorCode::data,
-                  "'" + path + "': cost of '" + key + "' is " + value.dump() + ", must be at least 1 ns");
+    if (!value.is_number_integer() || value.get<int64_t>() < 1 || value.get<int64_t>() > kMostNanoseconds)
+      throw Error(ErrorCode::data, "'" + path + "': cost of '" + key + "' is " + value.dump() +
+                                       ", must be a whole number of ns from 1 to " + std::to_string(kMostNanoseconds) +
+                                       "; delete the file to measure anew");
     figures[key] = value.get<int64_t>();
   }
   return figures;

@@ -363,7 +363,9 @@ TEST_F(MeasuredCostsTest, OperandsNeverTakeMoreThanThereIs) {
 
 TEST_F(MeasuredCostsTest, ADamagedFileIsRefusedByName) {
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
-  for (const char* text : {"", "{}", "[1]", "{\"format\": \"tidemark-costs-2\", \"nanoseconds\": {\"a\": -1}}"}) {
+  for (const char* text : {"", "{}", "[1]", "{\"format\": \"tidemark-costs-2\", \"nanoseconds\": {\"a\": -1}}",
+                           "{\"format\": \"tidemark-costs-2\", \"nanoseconds\": {\"a\": 1.5}}",
+                           "{\"format\": \"tidemark-costs-2\", \"nanoseconds\": {\"a\": 9223372036854775807}}"}) {
     std::ofstream(path_) << text;
     try {
       MeasuredCosts costs(path_, 1);
