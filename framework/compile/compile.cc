@@ -13,6 +13,7 @@
 #include "framework/compile/step_trace.h"
 #include "framework/compile/update_schedule.h"
 #include "graph/verifier.h"
+#include "memory/recompute/overhead_bound.h"
 
 namespace tidemark::compile {
 namespace {
@@ -100,24 +101,38 @@ class BodyCompiler {
     const Planned planned = plannable(std::move(verified), plain);
     // Bytes that no device has: as it stands it is refused as too large, which is the thing to say.
     if (!memory::has_plannable_sums(planned.trace)) return compiled;
-    if (auto found = within(planned, options_.arena_budget_bytes, options_.recompute_options)) return std::move(*found);
+    if (auto found = within(planned, options_.arena_budget_bytes)) return bounded(planned, std::move(*found));
     const int64_t least_bytes = least_budget(planned, plain.peak_bytes);
-    auto least = within(planned, least_bytes, options_.recompute_options);
-    if (least && least_bytes <= options_.arena_budget_bytes) return std::move(*least);
-    throw BudgetRefusal(refusal(plain, least ? least->body : plain, least_bytes, planned), least_bytes);
+    auto least = within(planned, least_bytes);
+    if (least && least_bytes <= options_.arena_budget_bytes) return bounded(planned, std::move(*least));
+    throw BudgetRefusal(refusal(plain, least ? least->compiled.body : plain, least_bytes, planned), least_bytes);
+  }
+
+  struct Found {
+    Compiled compiled;
+    int64_t extra_cost = 0;
+  };
+
+  // With how little the budget could cost.
+  Compiled bounded(const Planned& planned, Found found) const {
+    const int64_t work_limit = options_.recompute_options.bound_work_limit;
+    const int64_t cost = memory::total_cost(planned.trace);
+    if (work_limit <= 0 || cost <= 0) return std::move(found.compiled);
+    const int64_t bound = memory::extra_cost_lower_bound(planned.trace, options_.arena_budget_bytes,
+                                                         {.work_limit = work_limit, .known_cost = found.extra_cost});
+    found.compiled.body.recomputation.overhead_lower_bound = static_cast<double>(bound) / static_cast<double>(cost);
+    return std::move(found.compiled);
   }
 
   // Between what no schedule gets below and what the plain order needs; in whole pages. The ends hang on the body
   // alone, so every budget that is refused is told the same figure.
   int64_t least_budget(const Planned& planned, int64_t plain_bytes) const {
     const int64_t page = options_.budget_granularity_bytes;
-    memory::RecomputeOptions options = options_.recompute_options;
-    options.bound_work_limit = 0;
     int64_t fails = (memory::least_conceivable_peak(planned.trace).bytes - 1) / page * page;
     int64_t works = round_up(plain_bytes, page);
     while (works - fails > page) {
       const int64_t middle = fails + (works - fails) / page / 2 * page;
-      (within(planned, middle, options) ? works : fails) = middle;
+      (within(planned, middle) ? works : fails) = middle;
     }
     return works;
   }
@@ -125,8 +140,9 @@ class BodyCompiler {
   // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so
   // what is missing, and more every time, is taken off the planner's budget until the real arena fits. Nothing if the
   // planner finds nothing.
-  std::optional<Compiled> within(const Planned& planned, int64_t arena_budget_bytes,
-                                 memory::RecomputeOptions options) const {
+  std::optional<Found> within(const Planned& planned, int64_t arena_budget_bytes) const {
+    memory::RecomputeOptions options = options_.recompute_options;
+    options.bound_work_limit = 0;  // of the budgets tried here nobody asks that
     const auto recomputer = memory::make_recompute_planner(options_.recompute);
     const auto offsets = memory::make_offset_planner(options_.planner);
     options.offset_planner = offsets.get();
@@ -141,9 +157,10 @@ class BodyCompiler {
         if (error.code() != ErrorCode::out_of_memory) throw;
         return std::nullopt;
       }
-      Compiled found = rewritten(planned, plan, options.offset_options);
-      if (found.body.peak_bytes <= arena_budget_bytes) return found;
-      cut_bytes = std::max(2 * cut_bytes, found.body.peak_bytes - arena_budget_bytes);
+      Found found{rewritten(planned, plan, options.offset_options), plan.extra_cost};
+      const int64_t peak_bytes = found.compiled.body.peak_bytes;
+      if (peak_bytes <= arena_budget_bytes) return found;
+      cut_bytes = std::max(2 * cut_bytes, peak_bytes - arena_budget_bytes);
       budget_bytes -= cut_bytes;
     }
     return std::nullopt;
@@ -157,7 +174,7 @@ class BodyCompiler {
     lay_out(body, lowered, offset_options);
     const std::string fault = find_rewrite_fault(planned.trace, plan, body, lowered, ops_.table());
     TM_CHECK(fault.empty(), "body '" + body.name + "' as rewritten: " + fault);
-    body.recomputation = {plan.planner, further_runs, plan.overhead, plan.overhead_lower_bound};
+    body.recomputation = {plan.planner, further_runs, plan.overhead};
     return compiled;
   }
 
