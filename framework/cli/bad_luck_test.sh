@@ -28,6 +28,8 @@ with_small_files() (ulimit -f 1; "$@")
 
 expect 1 "standard output could not be written" to_full_disk "$tidemark" config reference
 expect 1 "standard output could not be written" to_full_disk train --json
+expect 1 "standard output could not be written" to_full_disk "$tidemark" --version
+expect 1 "standard output could not be written" to_full_disk "$tidemark" --help
 expect 0 "" with_closed_streams train --set checkpoint.dir=closed
 expect 0 "event=resumed" train --set checkpoint.dir=closed --resume --set train.steps=3
 

@@ -2,7 +2,9 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <new>
+#include <string>
 
 #include "base/error.h"
 #include "base/version.h"
@@ -34,21 +36,32 @@ void print_usage(std::FILE* out) {
   std::fputs("\n`tidemark COMMAND --help` tells the options of a command, `tidemark --version` the version.\n", out);
 }
 
-int run(const Command& command, int argc, char** argv) {
+// What `action` returns, with faults explained after `who` on standard error.
+int run(const std::string& who, const std::function<int()>& action) {
   try {
-    const int code = command.run(argc - 1, argv + 1);
+    const int code = action();
     tidemark::cli::finish_output();
     return code;
   } catch (const tidemark::Error& error) {
-    std::fprintf(stderr, "tidemark %s: %s\n", command.name, error.what());
+    std::fprintf(stderr, "%s: %s\n", who.c_str(), error.what());
     return tidemark::exit_code(error.code());
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "tidemark %s: out of host memory\n", command.name);
+    std::fprintf(stderr, "%s: out of host memory\n", who.c_str());
     return 3;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tidemark %s: %s\n", command.name, error.what());
+    std::fprintf(stderr, "%s: %s\n", who.c_str(), error.what());
     return 1;
   }
+}
+
+int print_version() {
+  std::printf("tidemark %s\n", tidemark::kVersion);
+  return 0;
+}
+
+int print_help() {
+  print_usage(stdout);
+  return 0;
 }
 
 }  // namespace
@@ -56,16 +69,12 @@ int run(const Command& command, int argc, char** argv) {
 int main(int argc, char** argv) {
   tidemark::cli::prepare_streams();
   const char* name = argc > 1 ? argv[1] : "";
-  if (std::strcmp(name, "--help") == 0 || std::strcmp(name, "-h") == 0 || std::strcmp(name, "help") == 0) {
-    print_usage(stdout);
-    return 0;
-  }
-  if (std::strcmp(name, "--version") == 0) {
-    std::printf("tidemark %s\n", tidemark::kVersion);
-    return 0;
-  }
+  if (std::strcmp(name, "--help") == 0 || std::strcmp(name, "-h") == 0 || std::strcmp(name, "help") == 0)
+    return run("tidemark", print_help);
+  if (std::strcmp(name, "--version") == 0) return run("tidemark", print_version);
   for (const Command& command : kCommands)
-    if (std::strcmp(name, command.name) == 0) return run(command, argc, argv);
+    if (std::strcmp(name, command.name) == 0)
+      return run(std::string("tidemark ") + name, [&] { return command.run(argc - 1, argv + 1); });
   if (argc > 1) std::fprintf(stderr, "tidemark: unknown command '%s'\n\n", name);
   print_usage(stderr);
   return 2;
