@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "memory/recompute/arena_loose_fit.h"
+
 namespace tidemark::memory {
 namespace {
 
@@ -23,7 +25,29 @@ class ArenaFit {
 
   RecomputePlan run() {
     RecomputePlan plain = make_plan(trace_, plain_order(trace_), std::string(planner_.name()), 0);
-    if (plain.peak_live_bytes <= budget_ && lay_out_within(plain)) return plain;
+    if (plain.peak_live_bytes <= budget_ && lay_out_within(trace_, budget_, options_, plain)) return plain;
+    if (planner_.allows_single_runs()) {
+      run_by_run();
+    } else {
+      cut_by_cut();
+    }
+    if (!found_) lay_out(trace_, options_, best_);
+    best_.work = work_;
+    return std::move(best_);
+  }
+
+ private:
+  enum class Outcome { fits, does_not_fit, out_of_reach };
+
+  void run_by_run() {
+    if (attempt_once(0) != Outcome::does_not_fit) return;
+    RecomputePlan loose = fit_by_loosening(planner_, trace_, budget_, options_, best_);
+    work_ += loose.work;
+    found_ = !loose.schedule.steps.empty();
+    if (found_) best_ = std::move(loose);
+  }
+
+  void cut_by_cut() {
     double fits = -1;  // cut of the live budget
     double fails = 0;
     for (int i = 0; i <= kMaxCuts && fits < 0; ++i) {
@@ -36,21 +60,6 @@ class ArenaFit {
       const double cut = (fits + fails) / 2;
       (attempt(cut) == Outcome::fits ? fits : fails) = cut;
     }
-    if (!found_) lay_out(trace_, options_, best_);
-    best_.work = work_;
-    return std::move(best_);
-  }
-
- private:
-  enum class Outcome { fits, does_not_fit, out_of_reach };
-
-  bool lay_out_within(RecomputePlan& plan) const {
-    FitResult result = options_.offset_planner->fit(arena_trace(trace_, plan.schedule), budget_ - trace_.fixed_bytes,
-                                                    options_.offset_options);
-    if (result.fit != Fit::fits) return false;
-    plan.offsets = std::move(result.plan);
-    plan.peak_arena_bytes = trace_.fixed_bytes + plan.offsets.peak_bytes;
-    return true;
   }
 
   // Plans of one cost can differ in how well they pack, so several seeds are tried.
@@ -66,7 +75,7 @@ class ArenaFit {
     RecomputePlan plan = planner_.best_effort(trace_, live_budget, options_);
     work_ += plan.work;
     const bool met = plan.peak_live_bytes <= live_budget;
-    const bool fits = plan.peak_live_bytes <= budget_ && lay_out_within(plan);
+    const bool fits = plan.peak_live_bytes <= budget_ && lay_out_within(trace_, budget_, options_, plan);
     if (fits && (!found_ || plan.extra_cost < best_.extra_cost)) {
       best_ = std::move(plan);
       found_ = true;
@@ -90,6 +99,16 @@ class ArenaFit {
 void lay_out(const StepTrace& trace, const RecomputeOptions& options, RecomputePlan& plan) {
   plan.offsets = options.offset_planner->minimize(arena_trace(trace, plan.schedule), options.offset_options);
   plan.peak_arena_bytes = trace.fixed_bytes + plan.offsets.peak_bytes;
+}
+
+bool lay_out_within(const StepTrace& trace, int64_t budget_bytes, const RecomputeOptions& options,
+                    RecomputePlan& plan) {
+  FitResult result = options.offset_planner->fit(arena_trace(trace, plan.schedule), budget_bytes - trace.fixed_bytes,
+                                                 options.offset_options);
+  if (result.fit != Fit::fits) return false;
+  plan.offsets = std::move(result.plan);
+  plan.peak_arena_bytes = trace.fixed_bytes + plan.offsets.peak_bytes;
+  return true;
 }
 
 RecomputePlan plan_in_arena(const RecomputePlanner& planner, const StepTrace& trace, int64_t budget_bytes,

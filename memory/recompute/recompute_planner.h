@@ -61,6 +61,10 @@ class RecomputePlanner {
   // where nothing fits, the schedule of the lowest peak found. The trace must be valid.
   virtual RecomputePlan best_effort(const StepTrace& trace, int64_t budget_bytes,
                                     const RecomputeOptions& options) const = 0;
+
+  // May plan() change single runs of a plan whose arena does not fit (arena_loose_fit.h)? A planner with a rule for
+  // what runs again keeps to it.
+  virtual bool allows_single_runs() const { return false; }
 };
 
 // The plan for an order of runs, its figures included: what planners end with.

@@ -11,6 +11,7 @@ class SearchPlanner : public RecomputePlanner {
   std::string_view name() const override { return "search"; }
   RecomputePlan best_effort(const StepTrace& trace, int64_t budget_bytes,
                             const RecomputeOptions& options) const override;
+  bool allows_single_runs() const override { return true; }
 };
 
 }  // namespace tidemark::memory
