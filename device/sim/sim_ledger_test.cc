@@ -4,11 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -81,6 +83,33 @@ TEST(SimLedger, TheLastThatStaysTakesTheFileOfThoseThatHaveLeftAlong) {
   EXPECT_TRUE(std::filesystem::exists(left.path()));
   third.reset();
   EXPECT_FALSE(std::filesystem::exists(left.path()));
+}
+
+// Two of them can have 6 of 10 bytes at once only if their books are not the same.
+TEST(SimLedger, WhoeverIsThereSharesTheBooksHoweverOftenTheFileComesAndGoes) {
+  const std::string name = sim_test_name("crowd");
+  std::atomic<int> holders = 0;
+  std::atomic<int> together = 0;
+  const std::string path = SimLedger(name, 10).path();
+  const auto come_and_go = [&](uint32_t seed) {
+    std::minstd_rand random(seed);
+    for (int i = 0; i < 3000; ++i) {
+      SimLedger ledger(name, 10);
+      if (ledger.take(6)) {
+        if (++holders > 1) ++together;
+        std::this_thread::yield();
+        --holders;
+        ledger.give_back(6);
+      }
+      if (random() % 2 == 0) ledger.leave();
+    }
+  };
+  {
+    std::vector<std::jthread> crowd;
+    for (uint32_t seed = 1; seed <= 4; ++seed) crowd.emplace_back(come_and_go, seed);
+  }
+  EXPECT_EQ(together, 0);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(SimLedger, AnotherSizeIsRefusedWithBothNumbersWhileClientsAreThere) {
@@ -189,6 +218,17 @@ TEST(SimLedger, KilledClientsBytesAreBackAtOnce) {
   child.kill();
   EXPECT_TRUE(ledger.take(41)) << "without asking for the figures first";
   EXPECT_EQ(ledger.books().foreign_bytes, 0);
+}
+
+TEST(SimLedger, KilledClientDoesNotKeepTheFile) {
+  const std::string name = sim_test_name("kept");
+  auto ledger = std::make_unique<SimLedger>(name, 100);
+  const std::string path = ledger->path();
+  ChildProcess child = client_with_60(name);
+  ASSERT_TRUE(child.wait_for_tell());
+  child.kill();
+  ledger.reset();
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(SimLedger, ClientThatDiesWithTheBooksLockedStopsNobody) {
