@@ -202,7 +202,7 @@ std::string single_point_reason(const train::PlannedRun& run, const config::Conf
                        config.data->kind());
   if (config.memory.recompute == "none")
     return "memory.recompute is none: nothing runs again; set memory.recompute: auto";
-  return "no schedule needs a page less, whatever runs again";
+  return "no schedule was found that needs a page less, whatever runs again";
 }
 
 ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {

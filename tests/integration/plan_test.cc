@@ -135,6 +135,8 @@ TEST_F(Plan, ACurveOfOnePointSaysWhy) {
   const std::vector<std::string> curve = {"--frontier", "--points", "3", "--set", "memory.recompute=none"};
   EXPECT_NE(plan(curve).out.find("one point: memory.recompute is none"), std::string::npos) << plan(curve).out;
   EXPECT_FALSE(plan({"--frontier", "--points", "2", "--estimate", "--json"}).json().contains("frontier_is_one_point"));
+  const Finished small = plan({"--frontier", "--estimate", "--set", "model.width=8", "--set", "train.global_batch=2"});
+  EXPECT_NE(small.out.find("one point: no schedule was found that needs a page less"), std::string::npos) << small.out;
 
   write_file(folder_ + "/words.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n");
   write_file(folder_ + "/packed.yaml",
