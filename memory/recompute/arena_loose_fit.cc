@@ -16,8 +16,9 @@ constexpr double kFullShares[] = {0.9, 0.93, 0.87, 0.91};
 
 // Limits on the cost above the base: nothing, then this share of the trace's cost, doubled with every level.
 constexpr double kFirstAllowance = 0.001;
-constexpr int kLevels = 9;
+constexpr int kLevels = 11;
 constexpr int kAttemptsPerLevel = 12;
+constexpr uint64_t kAnyStartEvery = 3;
 constexpr int kMostRepeats = 4;  // plans seen before, one after the other: the level has no others
 
 // Of the budget: cut from the planner's for another plan, doubled with every level.
@@ -122,11 +123,14 @@ class LooseFit {
     return true;
   }
 
-  const Loosener::Plan& best_start(double cost_limit) const {
+  // Mostly the least full, now and then any: the others lead elsewhere.
+  const Loosener::Plan& choose_start(double cost_limit) const {
     const Loosener::Plan* best = &starts_.front();
     for (const Loosener::Plan& start : starts_)
       if (start.extra_cost <= cost_limit && start.fullness < best->fullness) best = &start;
-    return *best;
+    if (attempts_ % kAnyStartEvery != 0) return *best;
+    const Loosener::Plan& any = starts_[recompute::Random(options_.seed + attempts_).next() % starts_.size()];
+    return any.extra_cost <= cost_limit ? any : *best;
   }
 
   Outcome attempt(double cost_limit) {
@@ -136,7 +140,7 @@ class LooseFit {
     loosening.full_share = kFullShares[attempts_ % std::size(kFullShares)];
     loosening.moves = options_.work_limit / kWorkPerMove;
     loosening.seed = options_.seed + attempts_;
-    Loosener::Plan loosened = loosener_.loosen(best_start(cost_limit), loosening);
+    Loosener::Plan loosened = loosener_.loosen(choose_start(cost_limit), loosening);
     if (loosened.extra_cost > cost_limit) return Outcome::seen_before;
     RecomputePlan plan = make_plan(trace_, loosener_.steps_of(loosened), std::string(planner_.name()), 0);
     const bool is_new = tried_.insert(plan.schedule.steps).second;
