@@ -56,7 +56,6 @@ class Repair {
   };
 
   bool step();
-  bool step_desperately();
   bool improve_at(int32_t stage);
   void collect_candidates();
   double rough_bound(const Gap& gap) const;
@@ -70,7 +69,7 @@ class Repair {
   bool worth_measuring(const std::vector<Run>& runs, double gain_bound) const;
   void measure(const std::vector<Run>& runs, double gain_bound);
   void slide();
-  void keep_score(double extra_excess_drop, double bytes_drop, double cost);
+  void keep_score(double excess_drop, double bytes_drop, double cost);
   void apply_others();
   double disturbance();
   double tolerance() const { return mode_.noise > 0 ? 1 / (1 + mode_.noise) : 0.999; }

@@ -32,8 +32,8 @@ StepTrace waiting_values(const std::vector<Made>& values) {
   return trace;
 }
 
-// 12 bytes are too many: the two small ones are better by bytes per cost, the large one alone is cheaper.
-const std::vector<Made> kSmallAndLarge = {{10, 10}, {4, 5}, {16, 13}};
+// 12 bytes are too many: the two small ones are better by bytes per cost, the first large one alone is cheaper.
+const std::vector<Made> kSmallAndLarge = {{10, 10}, {4, 5}, {16, 13}, {16, 30}};
 
 TEST(Repair, FinishesWithTheCheapestSingleMove) {
   const StepTrace trace = waiting_values(kSmallAndLarge);
@@ -56,20 +56,46 @@ TEST(Repair, DoesNotFinishAtTheLimitAndLeavesTheStateAsItWas) {
   EXPECT_EQ(state.stage_bytes(), bytes);
 }
 
-TEST(Improve, ExchangesSmallRunsForOneThatIsCheaper) {
+// The value that must go is made from one that is gone by then, and too large to be kept instead.
+TEST(Repair, AMoveOfSeveralRunsMustStayBelowTheLimitAsAWhole) {
+  StepTrace trace;
+  trace.name = "chain";
+  trace.values = {{.bytes = 14}, {.bytes = 16}, {.bytes = 10}};
+  trace.steps = {{.cost = 10, .outputs = {0}},
+                 {.cost = 5, .inputs = {0}, .outputs = {1}},
+                 {.cost = 1, .workspace_bytes = 40, .outputs = {2}},
+                 {.cost = 1, .inputs = {1, 2}}};
+  validate(trace);
+  const Problem problem(trace);
+  PlanState state(problem, static_cast<double>(plain_peak(trace).bytes - 12));
+  Repair repair(state, 1);
+  EXPECT_FALSE(repair.finish(15));
+  EXPECT_EQ(state.extra_count(), 0);
+  EXPECT_TRUE(repair.finish(16));
+  EXPECT_EQ(state.extra_cost(), 15);
+}
+
+// What improve() makes of the plan that runs these steps again before the last.
+double improved_cost(const std::vector<int32_t>& steps, const ImproveLimits& limits) {
   const StepTrace trace = waiting_values(kSmallAndLarge);
   const Problem problem(trace);
   PlanState state(problem, static_cast<double>(plain_peak(trace).bytes - 12));
-  const int32_t last = problem.step_count - 2;  // before the step behind all
-  state.flip({last, 1});
-  state.flip_and_settle({last, 2});
-  ASSERT_TRUE(state.fits());
-  ASSERT_EQ(state.extra_cost(), 15);
+  for (int32_t step : steps) state.flip({problem.step_count - 2, step});
+  state.settle();
+  EXPECT_TRUE(state.fits());
   Repair repair(state, 1);
   Random random(1);
-  improve(state, repair, random, {.flips = 500, .idle_flips = 500, .most_idle_flips = 500});
+  improve(state, repair, random, limits);
   EXPECT_TRUE(state.fits());
-  EXPECT_EQ(state.extra_cost(), 13);
+  return state.extra_cost();
+}
+
+// Without idle flips there are no rounds, only the exchange before them.
+TEST(Improve, ExchangesARunForOneThatIsCheaper) { EXPECT_EQ(improved_cost({4}, {.flips = 500}), 13); }
+
+TEST(Improve, RoundsReplaceSmallRunsByOneThatIsCheaper) {
+  EXPECT_EQ(improved_cost({1, 2}, {.flips = 500}), 15) << "no exchange of one run does it";
+  EXPECT_EQ(improved_cost({1, 2}, {.flips = 500, .idle_flips = 500, .most_idle_flips = 500}), 13);
 }
 
 // However high the threshold, what is left at the end is the best plan seen.
