@@ -1,6 +1,7 @@
 #include "memory/arena/sectioned_trace.h"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <set>
 #include <unordered_map>
@@ -68,42 +69,52 @@ void append_spans(const Buffer& buffer, const std::vector<int64_t>& steps, const
   sectioned.span_count = static_cast<int32_t>(result.spans.size()) - sectioned.first_span;
 }
 
-// What is live in the section at hand: padded bytes by group, and how much the topmost buffer may save.
+// What is live in the section at hand: padded bytes, of a group those of its largest member, and how much the topmost
+// buffer may save. A smaller member is topmost only where it lies beside the largest one, which costs more than it
+// saves.
 class LiveSet {
  public:
   void begin(const SectionedBuffer& buffer) {
-    savings_.insert(buffer.padded_bytes - buffer.bytes);
-    if (!buffer.alias_group) {
-      bytes_ += buffer.padded_bytes;
-      return;
-    }
-    std::multiset<int64_t>& members = groups_[*buffer.alias_group];
-    bytes_ -= largest(members);
-    members.insert(buffer.padded_bytes);
-    bytes_ += largest(members);
+    if (!buffer.alias_group) return count(size_of(buffer));
+    std::multiset<Size>& members = groups_[*buffer.alias_group];
+    if (!members.empty()) discount(*members.rbegin());
+    members.insert(size_of(buffer));
+    count(*members.rbegin());
   }
 
   void end(const SectionedBuffer& buffer) {
-    savings_.erase(savings_.find(buffer.padded_bytes - buffer.bytes));
-    if (!buffer.alias_group) {
-      bytes_ -= buffer.padded_bytes;
-      return;
-    }
-    std::multiset<int64_t>& members = groups_[*buffer.alias_group];
-    bytes_ -= largest(members);
-    members.erase(members.find(buffer.padded_bytes));
-    bytes_ += largest(members);
+    if (!buffer.alias_group) return discount(size_of(buffer));
+    std::multiset<Size>& members = groups_[*buffer.alias_group];
+    discount(*members.rbegin());
+    members.erase(members.find(size_of(buffer)));
+    if (!members.empty()) count(*members.rbegin());
   }
 
   int64_t bytes() const { return bytes_; }
   int64_t least_peak() const { return savings_.empty() ? 0 : bytes_ - *savings_.rbegin(); }
 
  private:
-  static int64_t largest(const std::multiset<int64_t>& members) { return members.empty() ? 0 : *members.rbegin(); }
+  struct Size {
+    int64_t padded_bytes = 0;
+    int64_t bytes = 0;
+    auto operator<=>(const Size&) const = default;
+  };
+
+  static Size size_of(const SectionedBuffer& buffer) { return {buffer.padded_bytes, buffer.bytes}; }
+
+  void count(Size size) {
+    bytes_ += size.padded_bytes;
+    savings_.insert(size.padded_bytes - size.bytes);
+  }
+
+  void discount(Size size) {
+    bytes_ -= size.padded_bytes;
+    savings_.erase(savings_.find(size.padded_bytes - size.bytes));
+  }
 
   int64_t bytes_ = 0;
-  std::multiset<int64_t> savings_;
-  std::unordered_map<int64_t, std::multiset<int64_t>> groups_;
+  std::multiset<int64_t> savings_;  // of what is counted
+  std::unordered_map<int64_t, std::multiset<Size>> groups_;
 };
 
 void fill_loads(SectionedTrace& trace) {
