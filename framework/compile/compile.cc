@@ -20,6 +20,8 @@ namespace {
 
 // Offsets only have to fit the budget there, and are planned for many schedules.
 constexpr int64_t kOffsetWorkInRecomputation = 500'000;
+// Times the usual effort: the plan of the budget that was given runs at every step, those of other budgets never.
+constexpr int64_t kWorkOfKeptPlan = 4;
 
 int64_t total(const CategoryBytes& bytes) {
   int64_t sum = 0;
@@ -65,10 +67,11 @@ class BodyCompiler {
   bool recomputes() const { return options_.recompute != "none" && options_.arena_budget_bytes > 0; }
 
   // Everything from kernels to offsets.
-  void lay_out(Body& body, const LoweredNodes& lowered, const memory::OffsetPlannerOptions& offset_options) const {
+  void lay_out(Body& body, const LoweredNodes& lowered, const memory::OffsetPlannerOptions& offset_options,
+               std::optional<int64_t> arena_budget_bytes = std::nullopt) const {
     Liveness liveness =
         find_liveness(body.graph, lowered, {options_.alignment, guard_bytes(), body.shares_step_segment});
-    place(body, std::move(liveness), offset_options);
+    place(body, std::move(liveness), offset_options, arena_budget_bytes);
     emit_instructions(body, lowered);
     list_tensors(body);
     count_live(body);
@@ -101,9 +104,11 @@ class BodyCompiler {
     const Planned planned = plannable(std::move(verified), plain);
     // Bytes that no device has: as it stands it is refused as too large, which is the thing to say.
     if (!memory::has_plannable_sums(planned.trace)) return compiled;
-    if (auto found = within(planned, options_.arena_budget_bytes)) return bounded(planned, std::move(*found));
+    const int64_t work_limit = kWorkOfKeptPlan * options_.recompute_options.work_limit;
+    if (auto found = within(planned, options_.arena_budget_bytes, work_limit))
+      return bounded(planned, std::move(*found));
     const int64_t least_bytes = least_budget(planned, plain.peak_bytes);
-    auto least = within(planned, least_bytes);
+    auto least = within(planned, least_bytes, options_.recompute_options.work_limit);
     if (least && least_bytes <= options_.arena_budget_bytes) return bounded(planned, std::move(*least));
     throw BudgetRefusal(refusal(plain, least ? least->compiled.body : plain, least_bytes, planned), least_bytes);
   }
@@ -132,7 +137,7 @@ class BodyCompiler {
     int64_t works = round_up(plain_bytes, page);
     while (works - fails > page) {
       const int64_t middle = fails + (works - fails) / page / 2 * page;
-      (within(planned, middle) ? works : fails) = middle;
+      (within(planned, middle, options_.recompute_options.work_limit) ? works : fails) = middle;
     }
     return works;
   }
@@ -140,8 +145,9 @@ class BodyCompiler {
   // The planner lays its schedule out by itself; the arena of the rewritten graph can differ a little from that, so
   // what is missing, and more every time, is taken off the planner's budget until the real arena fits. Nothing if the
   // planner finds nothing.
-  std::optional<Found> within(const Planned& planned, int64_t arena_budget_bytes) const {
+  std::optional<Found> within(const Planned& planned, int64_t arena_budget_bytes, int64_t work_limit) const {
     memory::RecomputeOptions options = options_.recompute_options;
+    options.work_limit = work_limit;
     options.bound_work_limit = 0;  // of the budgets tried here nobody asks that
     const auto recomputer = memory::make_recompute_planner(options_.recompute);
     const auto offsets = memory::make_offset_planner(options_.planner);
@@ -157,7 +163,7 @@ class BodyCompiler {
         if (error.code() != ErrorCode::out_of_memory) throw;
         return std::nullopt;
       }
-      Found found{rewritten(planned, plan, options.offset_options), plan.extra_cost};
+      Found found{rewritten(planned, plan, options.offset_options, arena_budget_bytes), plan.extra_cost};
       const int64_t peak_bytes = found.compiled.body.peak_bytes;
       if (peak_bytes <= arena_budget_bytes) return found;
       cut_bytes = std::max(2 * cut_bytes, peak_bytes - arena_budget_bytes);
@@ -167,11 +173,11 @@ class BodyCompiler {
   }
 
   Compiled rewritten(const Planned& planned, const memory::RecomputePlan& plan,
-                     const memory::OffsetPlannerOptions& offset_options) const {
+                     const memory::OffsetPlannerOptions& offset_options, int64_t arena_budget_bytes) const {
     Compiled compiled{planned.unplaced, planned.lowered};
     auto& [body, lowered] = compiled;
     const int64_t further_runs = apply_schedule(body.graph, lowered, plan.schedule.steps);
-    lay_out(body, lowered, offset_options);
+    lay_out(body, lowered, offset_options, arena_budget_bytes);
     const std::string fault = find_rewrite_fault(planned.trace, plan, body, lowered, ops_.table());
     TM_CHECK(fault.empty(), "body '" + body.name + "' as rewritten: " + fault);
     body.recomputation = {plan.planner, further_runs, plan.overhead};
@@ -202,11 +208,24 @@ class BodyCompiler {
     }
   }
 
-  void place(Body& body, Liveness liveness, const memory::OffsetPlannerOptions& offset_options) const {
+  // Within a budget where one is given and it can be: to fit is easier than to find the least.
+  memory::OffsetPlan offsets_for(const memory::Trace& trace, const memory::OffsetPlannerOptions& offset_options,
+                                 std::optional<int64_t> capacity_bytes) const {
+    const auto planner = memory::make_offset_planner(options_.planner);
+    const auto is_larger = [&](const memory::Buffer& buffer) { return buffer.bytes > *capacity_bytes; };
+    if (capacity_bytes && std::ranges::none_of(trace.buffers, is_larger)) {
+      memory::FitResult result = planner->fit(trace, *capacity_bytes, offset_options);
+      if (result.fit == memory::Fit::fits) return std::move(result.plan);
+    }
+    return planner->minimize(trace, offset_options);
+  }
+
+  void place(Body& body, Liveness liveness, const memory::OffsetPlannerOptions& offset_options,
+             std::optional<int64_t> arena_budget_bytes) const {
     const int64_t below = body.shares_step_segment ? step_.bytes : run_.bytes;
     body.base = round_up(below, options_.alignment);
-    const auto planner = memory::make_offset_planner(options_.planner);
-    body.plan = planner->minimize(liveness.trace, offset_options);
+    const auto capacity_bytes = arena_budget_bytes ? std::optional(*arena_budget_bytes - body.base) : std::nullopt;
+    body.plan = offsets_for(liveness.trace, offset_options, capacity_bytes);
     body.peak_bytes = body.base + body.plan.peak_bytes;
     body.lower_bound_bytes = body.base + body.plan.lower_bound_bytes;
     body.offset_of_value.assign(body.graph.values().size(), -1);

@@ -21,7 +21,7 @@ struct RecomputeOptions {
   uint64_t seed = 1;
   // Search effort in units of the planner's own elementary moves, never seconds: the same trace, options and seed give
   // the same plan on every machine.
-  int64_t work_limit = 100'000;
+  int64_t work_limit = 110'000;
   // Effort for the lower bound on the overhead, in its own units; 0: no bound.
   int64_t bound_work_limit = 300'000'000;
   // Where set, plan()'s budget holds for the arena that this planner lays out (alignment and fragmentation included),

@@ -30,7 +30,7 @@ constexpr double kVeryCostly = 8;
 // An attempt without a flip must not go on for ever.
 constexpr int kMostAttempts = 400;
 // A flip takes longer where there are more steps than this.
-constexpr double kCheapSteps = 135;
+constexpr double kCheapSteps = 145;
 // How long to go on without a better plan: so many flips, and more by the step of the trace, the more the more there is
 // to gain (the cube of the overhead in percent), up to a limit.
 constexpr double kIdleFlips = 2200;
