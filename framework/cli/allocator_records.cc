@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "framework/cli/options.h"
 #include "framework/cli/output_file.h"
 
 namespace tidemark::cli {
@@ -19,12 +20,14 @@ void write_if_wanted(const std::string& path, Write&& write) {
 
 void add_record_options(CLI::App& app, RecordOptions& options) {
   app.add_option("--record-calls", options.calls,
-                 "Write the calls of the allocator into this file, for `tidemark bench allocator`");
+                 "Write the calls of the allocator into this file, for `tidemark bench allocator`")
+      ->check(not_empty());
   app.add_option(
-      "--memory-snapshot", options.snapshot,
-      "Write the allocator's blocks at the end, its latest 100000 events, and where in the program they come "
-      "from, into this file as JSON; a name that ends in .trace.json: in the form that chrome://tracing and "
-      "ui.perfetto.dev open");
+         "--memory-snapshot", options.snapshot,
+         "Write the allocator's blocks at the end, its latest 100000 events, and where in the program they come "
+         "from, into this file as JSON; a name that ends in .trace.json: in the form that chrome://tracing and "
+         "ui.perfetto.dev open")
+      ->check(not_empty());
 }
 
 void refuse_records_without_allocator(const RecordOptions& options, bool data_is_packed) {

@@ -51,7 +51,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--seed", arguments.generator.seed, "Seed of generated traces")->capture_default_str();
   app.add_option("--limit", arguments.limit,
-                 "The device gives no more than this: 512MiB; without it: what this machine has");
+                 "The device gives no more than this: 512MiB; without it: what this machine has")
+      ->check(not_empty());
   app.add_flag("--tight", arguments.bench.tight, "The device gives no more than the bound of each trace");
   app.add_option("--repeats", arguments.bench.repeats, "Replays of each trace; times are medians")
       ->check(CLI::Range(1, 1000))
@@ -60,7 +61,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
                  "Also the time of malloc and free of this library (a path; glibc is this program's own)")
       ->allow_extra_args(false);
   app.add_flag("--hits", arguments.hits, "Also the time of a call that finds its block in the cache");
-  app.add_option("--write", arguments.write, "Write the one generated trace into this file and do no more");
+  app.add_option("--write", arguments.write, "Write the one generated trace into this file and do no more")
+      ->check(not_empty());
   app.add_flag("--json", arguments.json, "One JSON object instead of a table");
 }
 

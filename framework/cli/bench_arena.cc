@@ -36,7 +36,8 @@ constexpr int64_t kMinimizeWork = 600'000'000;
 void add_options(CLI::App& app, Arguments& arguments) {
   memory::ArenaBenchOptions& bench = arguments.bench;
   app.add_option("files", arguments.files, "Traces: id,lower,upper,size and optional columns");
-  app.add_option("--capacity", arguments.capacity, "Decide whether each fits into this: 1048576 or 4GiB");
+  app.add_option("--capacity", arguments.capacity, "Decide whether each fits into this: 1048576 or 4GiB")
+      ->check(not_empty());
   app.add_flag("--minimize", bench.minimize, "Look for the least peak (the default without --capacity)");
   app.add_option("--variants", bench.variants,
                  "Also this many variants less one (shuffled, relabelled, time reversed, "
@@ -53,7 +54,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--generate", arguments.generate, "Also a generated training step with this many buffers")
       ->check(CLI::Range(int64_t{100}, int64_t{1'000'000}));
   app.add_option("--seed", arguments.seed, "Seed of the generated step");
-  app.add_option("--svg", arguments.svg, "Draw the plan of the first trace into this file");
+  app.add_option("--svg", arguments.svg, "Draw the plan of the first trace into this file")->check(not_empty());
   app.add_flag("--json", arguments.json, "One JSON object instead of a table");
 }
 

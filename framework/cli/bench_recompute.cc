@@ -37,7 +37,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   app.add_option("--frontier", bench.frontier_points, "Also the whole curve, with this many budgets")
       ->check(CLI::Range(2, 10'000));
-  app.add_option("--svg", arguments.svg, "Draw the curve of the first graph into this file (needs --frontier)");
+  app.add_option("--svg", arguments.svg, "Draw the curve of the first graph into this file (needs --frontier)")
+      ->check(not_empty());
   app.add_option("--relabel", bench.variants,
                  "Also this many variants less one (relabelled, bytes x 3, costs x 7, other seeds); medians are given")
       ->check(CLI::Range(1, 1000));

@@ -35,7 +35,8 @@ int parse(GenerateOptions& options, int argc, char** argv) {
   inference::GenerateRequest& request = options.request;
   app.add_option("--checkpoint", options.checkpoint,
                  "A run's folder of checkpoints, or one of them. Default: checkpoint.dir, and the initial values of "
-                 "train.seed if it holds none. Without -c, the configuration is the one that the checkpoint keeps");
+                 "train.seed if it holds none. Without -c, the configuration is the one that the checkpoint keeps")
+      ->check(not_empty());
   app.add_option("--prompt", options.prompt, "The text to go on with; default: a line feed");
   app.add_option("--tokens", request.tokens, "New tokens (bytes of text) of each sample")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))

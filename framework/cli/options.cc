@@ -5,11 +5,15 @@
 namespace tidemark::cli {
 
 CLI::Option* add_config_options(CLI::App& app, ConfigOptions& options) {
-  CLI::Option* file = app.add_option("-c,--config", options.file, "Configuration file")->required();
+  CLI::Option* file = app.add_option("-c,--config", options.file, "Configuration file")->required()->check(not_empty());
   app.add_option("--set", options.overrides, "Overrides a key: train.lr=1e-3 (may be repeated)")
       ->allow_extra_args(false);
   app.add_flag("--json", options.json, "One JSON object on standard output, nothing else there");
   return file;
+}
+
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, ""};
 }
 
 int parse_command_line(CLI::App& app, int argc, char** argv) {

@@ -34,12 +34,13 @@ struct PlanOptions {
 int parse(PlanOptions& options, int argc, char** argv) {
   CLI::App app("Prints the peak of device memory and what it is for; takes no device memory", "tidemark plan");
   add_config_options(app, options.config);
-  app.add_option("--budget", options.budget, "Instead of memory.budget: 4GiB, 1048576 or 90%");
+  app.add_option("--budget", options.budget, "Instead of memory.budget: 4GiB, 1048576 or 90%")->check(not_empty());
   app.add_option(
-      "--svg", options.svg,
-      "Draws into this SVG file: the arena of the body with the peak (instructions to the right, offsets in bytes "
-      "upwards, categories in colour), or "
-      "the curve of --frontier");
+         "--svg", options.svg,
+         "Draws into this SVG file: the arena of the body with the peak (instructions to the right, offsets in bytes "
+         "upwards, categories in colour), or "
+         "the curve of --frontier")
+      ->check(not_empty());
   app.add_flag("--explain", options.explain,
                "Also the largest tensors at the peak, the kernels, what runs again, and the predicted step, for which "
                "costs are measured that are not known yet (so do --json and --frontier; a plan alone measures only "

@@ -146,6 +146,20 @@ TEST_F(Cli, ABadCommandLineIsExplainedAsOtherErrorsAre) {
   }
 }
 
+TEST_F(Cli, AnEmptyArgumentIsNotAnAbsentOption) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"plan", "-c", config_, "--budget", ""},
+                                                    {"plan", "-c", config_, "--svg", ""},
+                                                    {"train", "-c", config_, "--record-calls", ""},
+                                                    {"generate", "-c", config_, "--checkpoint", ""},
+                                                    {"bench", "arena", "--capacity", ""},
+                                                    {"bench", "allocator", "--generate", "small", "--limit", ""}}) {
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_NE(finished.err.find(arguments[arguments.size() - 2] + ": is empty; see"), std::string::npos)
+        << finished.err;
+  }
+}
+
 TEST_F(Cli, VersionIsOneLine) {
   const Finished finished = run({"--version"});
   EXPECT_EQ(finished.exit_code, 0);
