@@ -16,6 +16,9 @@ constexpr double kDescent = 0.9;
 constexpr double kGentlest = 0.995;
 // Of the work, for a descent beside a plan that is found but dear.
 constexpr double kDescentShare = 0.3;
+// Of the improvement, for other starts where the overhead is very high, and the noise of those.
+constexpr double kStartShare = 0.3;
+constexpr double kStartNoise = 0.6;
 // Even without time for improvement, a plan that fits is looked for with so many flips.
 constexpr int64_t kLeastFlips = 50'000;
 constexpr int64_t kLeastFlipsPerStep = 40;
@@ -55,10 +58,11 @@ void Search::keep_if_better() {
   if (better) best_ = {state_.extra_runs(), state_.extra_cost(), peak, fits};
 }
 
-bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit) {
+bool Search::greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit, double noise) {
   state_.assign(start);
   RepairMode mode;
   mode.gain_at_worst_stage = gain_at_worst_stage;
+  mode.noise = noise;
   mode.several_at_once = problem_.step_count > kLongTrace;
   if (best_.fits) mode.cost_limit = kHopelessCost * best_.extra_cost;
   mode.flip_limit = flip_limit;
@@ -73,6 +77,28 @@ double Search::overhead_percent() const { return 100 * best_.extra_cost / std::m
 int64_t Search::improvement_flips() const {
   const double stake = std::clamp(overhead_percent() / kCostly, 1.0, 1.5);
   return static_cast<int64_t>(static_cast<double>(work_limit_) * stake / flip_length_);
+}
+
+// Other places to start from, where much is at stake: a descent, and noisy repairs of the plain order.
+void Search::start_again(int64_t first_flip) {
+  descend(state_.budget_bytes(), static_cast<int64_t>(kDescentShare * static_cast<double>(work_limit_)));
+  const int64_t last = first_flip + static_cast<int64_t>(kStartShare * static_cast<double>(improvement_flips()));
+  for (int i = 0; i < kMostAttempts && overhead_percent() > kVeryCostly && state_.flips() < last; ++i)
+    greedy(random_.unit() < 0.5, {}, work_limit_ / 4, kStartNoise * random_.unit());
+}
+
+void Search::improve_best(int64_t first_flip) {
+  state_.assign(best_.runs);
+  const double steps = problem_.step_count;
+  ImproveLimits limits;
+  limits.flips = improvement_flips() - (state_.flips() - first_flip);
+  limits.idle_flips = kIdleFlips / flip_length_;
+  limits.idle_flips_per_overhead = kIdleFlipsPerOverhead * steps;
+  limits.most_idle_flips = kMostIdleFlips * steps;
+  if (overhead_percent() > kVeryCostly)
+    limits.threshold = kThreshold * std::min(1.0, static_cast<double>(limits.flips) / (kManyFlipsPerStep * steps));
+  improve(state_, repair_, random_, limits);
+  keep_if_better();
 }
 
 // Where the plain order is too far from the budget: down in small steps, each from the plan of the last.
@@ -158,20 +184,8 @@ SearchResult Search::run(double budget_bytes, const std::vector<Run>& start) {
     greedy(false, {}, best_.fits ? std::min(most, taken + kLeastFlips / 20) : most);
     if (!start.empty()) greedy(true, start, most);
     if (!best_.fits) descend(budget_bytes, std::max(work_limit_, least));
-    if (best_.fits && overhead_percent() > kVeryCostly)
-      descend(budget_bytes, static_cast<int64_t>(kDescentShare * static_cast<double>(work_limit_)));
-    if (best_.fits) {
-      state_.assign(best_.runs);
-      ImproveLimits limits;
-      limits.flips = improvement_flips() - (state_.flips() - first);
-      limits.idle_flips = kIdleFlips / flip_length_;
-      limits.idle_flips_per_overhead = kIdleFlipsPerOverhead * static_cast<double>(problem_.step_count);
-      limits.most_idle_flips = kMostIdleFlips * static_cast<double>(problem_.step_count);
-      if (overhead_percent() > kVeryCostly)
-        limits.threshold = kThreshold * std::min(1.0, limits.flips / kManyFlipsPerStep / problem_.step_count);
-      improve(state_, repair_, random_, limits);
-      keep_if_better();
-    }
+    if (best_.fits && overhead_percent() > kVeryCostly) start_again(first);
+    if (best_.fits) improve_best(first);
   }
   work_ += state_.flips() - first;
   return best_;

@@ -30,7 +30,9 @@ class Search {
   int64_t work() const { return work_; }
 
  private:
-  bool greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit);
+  bool greedy(bool gain_at_worst_stage, const std::vector<Run>& start, int64_t flip_limit, double noise = 0);
+  void start_again(int64_t first_flip);
+  void improve_best(int64_t first_flip);
   bool descend(double budget_bytes, int64_t flip_limit);
   bool wander(int64_t flip_limit);
   void disturb(const std::vector<Run>& runs);
