@@ -82,7 +82,7 @@ class Improvement {
     const double percent = 100 * best_cost_ / std::max(state_.problem().total_cost, 1.0);
     const double flips = limits_.idle_flips + limits_.idle_flips_per_overhead * percent * percent * percent;
     const double dear = std::max(1.0, percent / kCostly);
-    return std::min(flips, limits_.most_idle_flips * dear * dear);
+    return std::min(flips, limits_.most_idle_flips * dear * dear * dear);
   }
 
   // Every run in turn is taken out and replaced by what is cheaper, if anything is. True if a better plan was found.
