@@ -16,6 +16,8 @@ constexpr double kLeft = 70;
 constexpr double kRight = 20;
 constexpr double kTop = 50;
 constexpr double kBottom = 60;
+constexpr const char* kPlanColour = "#2b6cb0";
+constexpr const char* kBoundColour = "#f6ad55";
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -58,8 +60,8 @@ class FrontierPicture {
     text(kLeft, 24, "start", escaped(title) + ": overhead of recomputation by budget");
     shade_unreached();
     axes();
-    line("#2b6cb0", [](const RecomputePlan& plan) { return plan.overhead; });
-    line("#c05621", [](const RecomputePlan& plan) { return plan.overhead_lower_bound; });
+    bound_line();
+    plan_line();
     legend();
     dots();
     out_ << "</svg>\n";
@@ -108,16 +110,35 @@ class FrontierPicture {
          "budget, as a share of the peak without recomputation (" + format_bytes(static_cast<int64_t>(peak_)) + ")");
   }
 
-  template <typename Figure>
-  void line(const char* colour, Figure figure) {
-    out_ << "<polyline fill=\"none\" stroke=\"" << colour << "\" stroke-width=\"2\" points=\"";
+  void begin_line(const char* colour, int width) {
+    out_ << "<polyline fill=\"none\" stroke=\"" << colour << "\" stroke-width=\"" << width << "\" points=\"";
+  }
+
+  void corner(double share, double overhead) {
+    out_ << number(x(share), 1) << ',' << number(y(100 * overhead), 1) << ' ';
+  }
+
+  // A plan serves every larger budget.
+  void plan_line() {
+    begin_line(kPlanColour, 2);
     double last = -1;
     for (const FrontierPoint& point : points_) {
       if (!point.reached) continue;
-      const double at = y(100 * figure(point.plan));
-      if (last >= 0) out_ << number(x(share(point)), 1) << ',' << number(last, 1) << ' ';
-      out_ << number(x(share(point)), 1) << ',' << number(at, 1) << ' ';
-      last = at;
+      if (last >= 0) corner(share(point), last);
+      corner(share(point), last = point.plan.overhead);
+    }
+    out_ << "\"/>\n";
+  }
+
+  // A bound holds for every smaller budget: to the left of its own, and what is proven for larger ones holds as well.
+  // Wide, so that it is seen behind a plan that is proven best.
+  void bound_line() {
+    begin_line(kBoundColour, 6);
+    double bound = -1;
+    for (auto point = points_.rbegin(); point != points_.rend(); ++point) {
+      if (!point->reached) continue;
+      if (bound >= 0) corner(share(*point), bound);
+      corner(share(*point), bound = std::max(bound, point->plan.overhead_lower_bound));
     }
     out_ << "\"/>\n";
   }
@@ -126,16 +147,17 @@ class FrontierPicture {
     for (const FrontierPoint& point : points_) {
       if (!point.reached) continue;
       out_ << "<circle cx=\"" << number(x(share(point)), 1) << "\" cy=\"" << number(y(100 * point.plan.overhead), 1)
-           << "\" r=\"3\" fill=\"#2b6cb0\"><title>budget " << format_bytes(point.budget_bytes) << ", peak "
-           << format_bytes(point.plan.peak_live_bytes) << ", overhead " << number(100 * point.plan.overhead, 4)
-           << " %, at least " << number(100 * point.plan.overhead_lower_bound, 4) << " %</title></circle>\n";
+           << "\" r=\"3\" fill=\"" << kPlanColour << "\"><title>budget " << format_bytes(point.budget_bytes)
+           << ", peak " << format_bytes(point.plan.peak_live_bytes) << ", overhead "
+           << number(100 * point.plan.overhead, 4) << " %, at least "
+           << number(100 * point.plan.overhead_lower_bound, 4) << " %</title></circle>\n";
     }
   }
 
   void legend() {
-    rule(kWidth - 250, 20, kWidth - 230, 20, "#2b6cb0");
+    rule(kWidth - 250, 20, kWidth - 230, 20, kPlanColour);
     text(kWidth - 225, 24, "start", "plan");
-    rule(kWidth - 180, 20, kWidth - 160, 20, "#c05621");
+    out_ << "<rect x=\"" << kWidth - 180 << "\" y=\"17\" width=\"20\" height=\"6\" fill=\"" << kBoundColour << "\"/>\n";
     text(kWidth - 155, 24, "start", "no plan can cost less");
   }
 

@@ -85,5 +85,42 @@ TEST(FrontierSvg, DrawsEveryPointThatWasReached) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+FrontierPoint point(int64_t budget_bytes, double overhead, double lower_bound) {
+  FrontierPoint point;
+  point.budget_bytes = budget_bytes;
+  point.reached = true;
+  point.plan.overhead = overhead;
+  point.plan.overhead_lower_bound = lower_bound;
+  return point;
+}
+
+// The corners of the n-th line: pairs of x and y.
+std::vector<std::pair<double, double>> corners(const std::string& svg, int n) {
+  size_t at = 0;
+  for (int i = 0; i <= n; ++i) at = svg.find("points=\"", at) + 8;
+  std::istringstream in(svg.substr(at, svg.find('"', at) - at));
+  std::vector<std::pair<double, double>> found;
+  char comma = 0;
+  for (double x = 0, y = 0; in >> x >> comma >> y;) found.emplace_back(x, y);
+  return found;
+}
+
+// What is proven for 600 bytes says nothing of 700, and the plan of 600 serves them. What is proven for 600 holds for
+// 400, where less was proven.
+TEST(FrontierSvg, ABoundHoldsForSmallerBudgetsAndAPlanForLarger) {
+  std::ostringstream out;
+  write_frontier_svg("t", 1000, {point(400, 0.3, 0.05), point(600, 0.2, 0.1), point(1000, 0, 0)}, out);
+  const auto bound = corners(out.str(), 0);
+  const auto plan = corners(out.str(), 1);
+  ASSERT_EQ(bound.size(), 5u);
+  ASSERT_EQ(plan.size(), 5u);
+  EXPECT_EQ(bound[1].second, bound[0].second);  // from 1000 down to 600: what is proven for 1000
+  EXPECT_LT(bound[2].second, bound[1].second);  // upwards at 600
+  EXPECT_EQ(bound[2].first, bound[1].first);
+  EXPECT_EQ(bound[4], bound[3]);              // at 400 as at 600
+  EXPECT_EQ(plan[1].second, plan[0].second);  // from 400 up to 600: the plan of 400
+  EXPECT_EQ(plan[1].first, bound[1].first);
+}
+
 }  // namespace
 }  // namespace tidemark::memory
