@@ -38,10 +38,15 @@ ordered_json seconds_json(const std::optional<double>& seconds) {
 // With estimated costs the schedule itself hangs on them, and the bytes with it.
 ordered_json estimated_figures(const train::PlannedRun& run) {
   if (!run.costs.estimated) return ordered_json::array();
-  return {"planned_peak_bytes",     "arena_bytes",
-          "lower_bound_bytes",      "categories",
-          "recompute_overhead",     "recompute_overhead_lower_bound",
-          "predicted_step_seconds", "bodies"};
+  return {"planned_peak_bytes",
+          "arena_bytes",
+          "lower_bound_bytes",
+          "categories",
+          "recomputed_instructions",
+          "recompute_overhead",
+          "recompute_overhead_lower_bound",
+          "predicted_step_seconds",
+          "bodies"};
 }
 
 // Behind every figure that hangs on estimated costs.
@@ -99,6 +104,11 @@ ordered_json categories_json(const CategoryBytes& bytes) {
   return categories;
 }
 
+int64_t recomputed_instructions(const train::PlannedRun& run) {
+  const auto overhead = [](const compile::Body& body) { return body.recomputation.overhead; };
+  return std::ranges::max_element(run.program->bodies, {}, overhead)->recomputation.further_runs;
+}
+
 ordered_json plan_json(const train::PlannedRun& run, const std::string& device) {
   const compile::Program& program = *run.program;
   return {{"model", program.name},
@@ -115,6 +125,7 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
           {"norm_batch", run.batch.norm_batch},
           {"accumulation_steps", run.batch.accumulation_steps()},
           {"total_steps", run.total_steps},
+          {"recomputed_instructions", recomputed_instructions(run)},
           {"recompute_overhead", run.recompute_overhead},
           {"recompute_overhead_lower_bound", run.recompute_overhead_lower_bound},
           {"cost_digest", run.cost_digest},

@@ -11,6 +11,9 @@
 
 namespace tidemark::cli {
 
+// How many instructions run again in the body that PlannedRun::recompute_overhead is of.
+int64_t recomputed_instructions(const train::PlannedRun& run);
+
 // One object. predicted_step_seconds stands beside costs: "measured" or "estimated"; with estimates, `estimated` lists
 // the figures that hang on them.
 nlohmann::ordered_json plan_json(const train::PlannedRun& run, const std::string& device);

@@ -11,6 +11,7 @@
 #include "framework/cli/lists.h"
 #include "framework/cli/measuring_line.h"
 #include "framework/cli/options.h"
+#include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
 #include "framework/cli/stop_request.h"
 #include "framework/cli/train_report.h"
@@ -150,6 +151,9 @@ int run_train(int argc, char** argv) {
       {{"model", planned.program->name},
        {"peak_bytes", planned.planned_peak_bytes},
        {"budget_bytes", planned.budget_bytes},
+       {"recomputed_instructions", recomputed_instructions(planned)},
+       {"recompute_overhead", planned.recompute_overhead},
+       {"recompute_overhead_lower_bound", planned.recompute_overhead_lower_bound},
        {"digest", planned.plan_digest}});
   train::check_budget(planned, budget);
   refuse_records_without_allocator(options.records, planned.batch.packed());

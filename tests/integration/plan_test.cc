@@ -20,8 +20,10 @@ class Plan : public ::testing::Test {
     config_ = write_tiny_config(folder_, "gpt");
   }
 
-  Finished plan(std::vector<std::string> more) const {
-    std::vector<std::string> all = {"plan",
+  Finished plan(const std::vector<std::string>& more) const { return run("plan", more); }
+
+  Finished run(const std::string& command, const std::vector<std::string>& more) const {
+    std::vector<std::string> all = {command,
                                     "-c",
                                     config_,
                                     "--set",
@@ -49,6 +51,24 @@ TEST_F(Plan, ABudgetThatTheDeviceDoesNotHaveIsSaid) {
   EXPECT_NE(planned.err.find("event=budget_above_device budget_bytes=1099511627776000 device_bytes="),
             std::string::npos)
       << planned.err;
+}
+
+TEST_F(Plan, TrainSaysWhatRunsAgainAsThePlanDoes) {
+  const int64_t least = plan({"--json", "--budget", std::to_string(kPage)}).json()["least_budget_bytes"];
+  const nlohmann::json planned = plan({"--json", "--budget", std::to_string(least)}).json();
+  const std::string budget = "memory.budget=" + std::to_string(least);
+  const Finished trained = run("train", {"--json", "--set", "train.steps=1", "--set", budget});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_GT(trained.json()["recompute_overhead"], 0.0);
+  for (const char* key : {"recomputed_instructions", "recompute_overhead", "recompute_overhead_lower_bound"}) {
+    EXPECT_EQ(trained.json()[key], planned[key]) << key;
+    EXPECT_NE(trained.err.find(" " + std::string(key) + "=" + planned[key].dump()), std::string::npos) << trained.err;
+  }
+  int64_t in_bodies = 0;
+  for (const nlohmann::json& body : planned["bodies"])
+    if (body["recompute_overhead"] == planned["recompute_overhead"]) in_bodies = body["recomputed_instructions"];
+  EXPECT_GT(in_bodies, 0);
+  EXPECT_EQ(planned["recomputed_instructions"], in_bodies);
 }
 
 TEST_F(Plan, TheLeastBudgetThatARefusalNamesWorksAndOnePageLessDoesNot) {
