@@ -22,6 +22,7 @@ namespace {
 constexpr int64_t kOffsetWorkInRecomputation = 500'000;
 // Times the usual effort: the plan of the budget that was given runs at every step, those of other budgets never.
 constexpr int64_t kWorkOfKeptPlan = 4;
+constexpr std::string_view kDefaultPlanner = "search";  // what memory.recompute: auto stands for
 
 int64_t total(const CategoryBytes& bytes) {
   int64_t sum = 0;
@@ -193,11 +194,14 @@ class BodyCompiler {
       const auto i = static_cast<size_t>(largest - plain.trace.buffers.begin());
       text += "; largest tensor of the body is '" + plain.buffer_names[i] + "' (" + format_bytes(largest->bytes) + ")";
     }
-    text += "; with recomputation the least budget that works is " + sized(least_bytes);
+    const bool by_default = options_.recompute == kDefaultPlanner;
+    text += "; with recomputation " + (by_default ? "" : "by '" + options_.recompute + "' ") +
+            "the least budget that works is " + sized(least_bytes);
     if (const size_t at = peak_instruction(least); at < least.instructions.size())
       text += ", set by '" + least.instructions[at].node + "' (" + least.instructions[at].op + ")";
     return text + "; no schedule at all needs less than " + sized(memory::least_conceivable_peak(planned.trace).bytes) +
-           "; raise memory.budget (only whole pages of the device count) or lower memory.micro_batch";
+           "; " + (by_default ? "" : "set memory.recompute: auto, ") +
+           "raise memory.budget (only whole pages of the device count) or lower memory.micro_batch";
   }
 
   void order_updates(Graph& graph) const {

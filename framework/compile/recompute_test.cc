@@ -118,6 +118,21 @@ TEST_F(RecomputeTest, OutOfReachNamesBothNumbersAndTheLeastBudget) {
   }
 }
 
+TEST_F(RecomputeTest, ARefusalNamesThePlannerUnlessItIsTheDefault) {
+  for (const std::string planner : {"search", "chain", "dtr", "segment_sqrt"}) {
+    try {
+      compile_within(there_and_back(6), kBytes, planner);
+      FAIL() << planner << " accepted";
+    } catch (const BudgetRefusal& refusal) {
+      const std::string text = refusal.what();
+      const bool named =
+          text.find("with recomputation by '" + planner + "' the least budget that works is ") != std::string::npos;
+      EXPECT_EQ(named, planner != "search") << text;
+      EXPECT_EQ(text.find("set memory.recompute: auto, raise memory.budget") != std::string::npos, named) << text;
+    }
+  }
+}
+
 TEST_F(RecomputeTest, BytesThatNoDeviceHasAreAPlanAboveTheBudgetAndNoBadData) {
   const ValueType huge{DType::f32, Shape{int64_t{1} << 49}};
   const Program program = compile_within(there_and_back(6, huge), int64_t{1} << 30, "search");
