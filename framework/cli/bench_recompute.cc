@@ -14,6 +14,18 @@
 namespace tidemark::cli {
 namespace {
 
+constexpr const char* kColumns =
+    "Columns:\n"
+    "  overhead  cost of what runs again, by the cost of the graph; the plan counts live bytes\n"
+    "  bound     no schedule within the budget has less overhead, as far as proven\n"
+    "  median    overhead over the variants of --relabel that were reached; the graph's own without them\n"
+    "  in arena  overhead of a plan whose arena, with fragmentation, fits the budget; - if none was found\n"
+    "  ms        planning for live bytes, median over the variants\n"
+    "  bound ms  finding the bound\n"
+    "  arena ms  planning for the arena, offsets included\n"
+    "Times are processor time of one thread, without reading and checking. --frontier: budget, its share of the peak\n"
+    "without recomputation, overhead and bound (at least); its time is that of the plans alone.";
+
 struct Arguments {
   std::vector<std::string> files;
   std::vector<std::string> budgets;
@@ -26,14 +38,17 @@ struct Arguments {
 void add_options(CLI::App& app, Arguments& arguments) {
   memory::RecomputeBenchOptions& bench = arguments.bench;
   app.add_option("graphs", arguments.files, "Graphs: networkx node-link JSON with cost_cpu and cost_ram");
-  app.add_option("--transformer", arguments.transformers, "Generated Transformer steps of about so many nodes")
+  app.add_option("--transformer", arguments.transformers,
+                 "Generated Transformer steps of about so many nodes; several with commas (100,1000)")
       ->check(CLI::Range(1, 1'000'000))
       ->delimiter(',')
+      ->option_text("N[,N] in [1 - 1000000]")
       ->allow_extra_args(false);
   app.add_option("--budgets", arguments.budgets,
                  "Shares of the peak without recomputation (0.9,80%), multiples of the least conceivable peak (1.05ws) "
-                 "or sizes (4GiB)")
+                 "or sizes (4GiB); several with commas")
       ->delimiter(',')
+      ->option_text("BUDGET[,BUDGET]")
       ->allow_extra_args(false);
   app.add_option("--frontier", bench.frontier_points, "Also the whole curve, with this many budgets")
       ->check(CLI::Range(2, 10'000));
@@ -49,6 +64,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--seed", bench.seed, "Seed of the search");
   app.add_flag("!--no-check", bench.check, "Leave out the O(n^2) simulation of every plan (not part of the times)");
   app.add_flag("--json", arguments.json, "One JSON object instead of a table");
+  app.footer(kColumns);
 }
 
 void check_arguments(const Arguments& arguments) {

@@ -118,5 +118,17 @@ TEST(RecomputeBench, JsonHasTheFieldsThatOtherProgramsRead) {
   EXPECT_NE(table.str().find("frontier of"), std::string::npos);
 }
 
+TEST(RecomputeBench, TheTableOfACurveAloneHasNoBudgetsAndSaysWhatItsFiguresAre) {
+  RecomputeBenchReport report;
+  report.options = small_effort();
+  report.options.frontier_points = 4;
+  bench_step_trace(example(3), report);
+  std::ostringstream table;
+  print_table(report, table);
+  EXPECT_EQ(table.str().rfind("frontier of", 0), 0u) << table.str();
+  EXPECT_NE(table.str().find(" ms, bounds and checks not counted\n"), std::string::npos) << table.str();
+  EXPECT_NE(table.str().find("100.00 % of the peak  overhead"), std::string::npos) << table.str();
+}
+
 }  // namespace
 }  // namespace tidemark::memory

@@ -50,6 +50,40 @@ Json frontier_json(const RecomputeBenchFrontier& frontier) {
           {"points", std::move(points)}};
 }
 
+void print_row(const RecomputeBenchRow& row, std::ostream& out) {
+  const std::string graph = row.graph.substr(row.graph.find_last_of('/') + 1);
+  if (!row.reached) {
+    out << fmt::format("{:<28} {:>8} not reached: lowest peak {:.4f} x budget, least conceivable {:.4f} x {:>14.2f}\n",
+                       graph, row.budget, static_cast<double>(row.peak_bytes) / static_cast<double>(row.budget_bytes),
+                       static_cast<double>(row.least_conceivable_bytes) / static_cast<double>(row.budget_bytes),
+                       1e3 * row.cpu_seconds);
+    return;
+  }
+  const std::string arena = row.arena_peak_bytes > 0 ? fmt::format("{:.4f} %", 100 * row.arena_overhead) : "-";
+  out << fmt::format("{:<28} {:>8} {:>8.4f} % {:>8.4f} % {:>8.4f} % {:>10} {:>9.2f} {:>9.2f} {:>9.2f}\n", graph,
+                     row.budget, 100 * row.overhead, 100 * row.overhead_lower_bound, 100 * row.median_overhead, arena,
+                     1e3 * row.cpu_seconds, 1e3 * row.bound_cpu_seconds, 1e3 * row.arena_cpu_seconds);
+}
+
+void print_rows(const std::vector<RecomputeBenchRow>& rows, std::ostream& out) {
+  if (rows.empty()) return;
+  out << fmt::format("{:<28} {:>8} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9} {:>9}\n", "graph", "budget", "overhead",
+                     "bound", "median", "in arena", "ms", "bound ms", "arena ms");
+  for (const RecomputeBenchRow& row : rows) print_row(row, out);
+}
+
+void print_frontier(const RecomputeBenchFrontier& frontier, std::ostream& out) {
+  out << fmt::format("frontier of {}: {} budgets in {:.2f} ms, bounds and checks not counted\n", frontier.graph,
+                     frontier.points.size(), 1e3 * frontier.cpu_seconds);
+  for (const FrontierPoint& point : frontier.points) {
+    const double share = static_cast<double>(point.budget_bytes) / static_cast<double>(frontier.plain_peak_bytes);
+    out << fmt::format("  {:>12} {:>7.2f} % of the peak  ", format_bytes(point.budget_bytes), 100 * share);
+    out << (point.reached ? fmt::format("overhead {:>9.4f} %, at least {:>9.4f} %\n", 100 * point.plan.overhead,
+                                        100 * point.plan.overhead_lower_bound)
+                          : std::string("not reached\n"));
+  }
+}
+
 }  // namespace
 
 std::string to_json(const RecomputeBenchReport& report) {
@@ -65,33 +99,12 @@ std::string to_json(const RecomputeBenchReport& report) {
 }
 
 void print_table(const RecomputeBenchReport& report, std::ostream& out) {
-  out << fmt::format("{:<28} {:>8} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9} {:>9}\n", "graph", "budget", "overhead",
-                     "bound", "median", "in arena", "ms", "bound ms", "arena ms");
-  for (const RecomputeBenchRow& row : report.rows) {
-    const std::string graph = row.graph.substr(row.graph.find_last_of('/') + 1);
-    if (!row.reached) {
-      out << fmt::format(
-          "{:<28} {:>8} not reached: lowest peak {:.4f} x budget, least conceivable {:.4f} x {:>14.2f}\n", graph,
-          row.budget, static_cast<double>(row.peak_bytes) / static_cast<double>(row.budget_bytes),
-          static_cast<double>(row.least_conceivable_bytes) / static_cast<double>(row.budget_bytes),
-          1e3 * row.cpu_seconds);
-      continue;
-    }
-    const std::string arena = row.arena_peak_bytes > 0 ? fmt::format("{:.4f} %", 100 * row.arena_overhead) : "-";
-    out << fmt::format("{:<28} {:>8} {:>8.4f} % {:>8.4f} % {:>8.4f} % {:>10} {:>9.2f} {:>9.2f} {:>9.2f}\n", graph,
-                       row.budget, 100 * row.overhead, 100 * row.overhead_lower_bound, 100 * row.median_overhead, arena,
-                       1e3 * row.cpu_seconds, 1e3 * row.bound_cpu_seconds, 1e3 * row.arena_cpu_seconds);
-  }
+  print_rows(report.rows, out);
+  bool first = report.rows.empty();
   for (const RecomputeBenchFrontier& frontier : report.frontiers) {
-    out << fmt::format("\nfrontier of {}: {} budgets in {:.2f} ms\n", frontier.graph, frontier.points.size(),
-                       1e3 * frontier.cpu_seconds);
-    for (const FrontierPoint& point : frontier.points) {
-      const double share = static_cast<double>(point.budget_bytes) / static_cast<double>(frontier.plain_peak_bytes);
-      out << fmt::format("  {:>12} {:>7.2f} % ", format_bytes(point.budget_bytes), 100 * share);
-      out << (point.reached ? fmt::format("overhead {:>9.4f} %, at least {:>9.4f} %\n", 100 * point.plan.overhead,
-                                          100 * point.plan.overhead_lower_bound)
-                            : std::string("not reached\n"));
-    }
+    if (!first) out << '\n';
+    first = false;
+    print_frontier(frontier, out);
   }
 }
 
