@@ -1,15 +1,10 @@
 #include "framework/compile/measured_costs.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -17,7 +12,6 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/sha256.h"
 #include "base/thread_time.h"
 #include "device/host_memory.h"
@@ -37,12 +31,6 @@ constexpr double kAgreement = 1.05;   // largest to least of them
 constexpr int64_t kCopiesBytes = 64 << 20;  // of all copies together, beyond the first two
 constexpr int64_t kMostCopies = 6;
 constexpr size_t kAlignment = 4096;
-// A quarter of an hour, which no kernel takes: costs of thousands of nodes still add up to what planners count with.
-constexpr int64_t kMostNanoseconds = 900'000'000'000;
-constexpr const char* kFormat = "tidemark-costs-2";
-constexpr const char* kOldFormat = "tidemark-costs-1";  // on operands that were in the caches: measured anew
-
-using Figures = std::map<std::string, int64_t>;
 
 std::string to_text(const Attribute& attribute) {
   struct Printer {
@@ -162,7 +150,7 @@ class Bench {
       const double run_seconds = thread_cpu_seconds() - before;
       seconds.insert(std::ranges::upper_bound(seconds, run_seconds), run_seconds);
     }
-    return std::clamp<int64_t>(static_cast<int64_t>(seconds[0] * 1e9), 1, kMostNanoseconds);
+    return std::clamp<int64_t>(static_cast<int64_t>(seconds[0] * 1e9), 1, kMostCostNanoseconds);
   }
 
  private:
@@ -184,54 +172,31 @@ class Bench {
   Operand workspace_;
 };
 
-Figures read_figures(const std::string& path) {
-  Figures figures;
-  if (path.empty() || !std::filesystem::exists(path)) return figures;
-  const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
-  if (json.is_object() && json.value("format", nlohmann::json()) == kOldFormat) return figures;
-  if (!json.is_object() || !json.contains("format") || json["format"] != kFormat || !json.contains("nanoseconds") ||
-      !json["nanoseconds"].is_object())
-    throw Error(ErrorCode::data, "'" + path + "' is no cost file of this version; delete it to measure anew");
-  for (const auto& [key, value] : json["nanoseconds"].items()) {
-    if (!value.is_number_integer() || value.get<int64_t>() < 1 || value.get<int64_t>() > kMostNanoseconds)
-      throw Error(ErrorCode::data, "'" + path + "': cost of '" + key + "' is " + value.dump() +
-                                       ", must be a whole number of ns from 1 to " + std::to_string(kMostNanoseconds) +
-                                       "; delete the file to measure anew");
-    figures[key] = value.get<int64_t>();
-  }
-  return figures;
-}
-
-// Held while a file is read, changed and replaced.
-class FileLock {
- public:
-  explicit FileLock(const std::string& path) : descriptor_(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
-    if (descriptor_ >= 0 && flock(descriptor_, LOCK_EX) == 0) return;
-    const int why = errno;
-    if (descriptor_ >= 0) close(descriptor_);
-    throw Error(ErrorCode::io, "cannot lock '" + path + "': " + std::strerror(why) + "; set memory.cost_file");
-  }
-  ~FileLock() { close(descriptor_); }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(std::string path, int threads, std::function<int64_t()> room)
-    : path_(std::move(path)), threads_(threads), room_(std::move(room)), nanoseconds_(read_figures(path_)) {
+    : path_(std::move(path)), threads_(threads), room_(std::move(room)), nanoseconds_(read_cost_file(path_)) {
   if (!room_) room_ = [] { return HostMemory().committable_bytes(); };
 }
 
 void MeasuredCosts::prepare(const Graph& graph, const LoweredNodes& lowered) {
-  std::map<std::string, NodeId> missing;
+  if (missing(graph, lowered).empty()) return;
+  const auto writer = become_writer();
+  if (writer) nanoseconds_.merge(read_cost_file(path_));  // what another process has measured by now
+  measure(graph, lowered, missing(graph, lowered));
+  if (writer) write(*writer);
+}
+
+MeasuredCosts::Missing MeasuredCosts::missing(const Graph& graph, const LoweredNodes& lowered) const {
+  Missing missing;
   for (NodeId id : graph.order()) {
     std::string key = key_of(graph, graph.node(id), lowered.at(id), threads_);
     if (!nanoseconds_.contains(key)) missing.emplace(std::move(key), id);
   }
+  return missing;
+}
+
+void MeasuredCosts::measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing) {
   Measuring now{.graph = graph.name(), .missing = static_cast<int64_t>(missing.size())};
   for (const auto& [key, id] : missing) {
     now.node = graph.node(id).name;
@@ -254,22 +219,39 @@ int64_t MeasuredCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredN
   if (const auto found = nanoseconds_.find(key); found != nanoseconds_.end()) return found->second;
   const int64_t copies = copies_within(room_(), graph, node, lowered);
   ++measured_;
+  is_saved_ = false;
   return nanoseconds_[key] = Bench(graph, node, lowered, copies).least_nanoseconds();
 }
 
-void MeasuredCosts::save() const {
-  if (path_.empty() || measured_ == 0) return;
-  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
-  std::error_code ignored;  // opening the file says what is wrong with the folder
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  const FileLock lock(path_ + ".lock");
-  Figures figures = read_figures(path_);
-  figures.insert(nanoseconds_.begin(), nanoseconds_.end());
-  const nlohmann::ordered_json json{{"format", kFormat}, {"nanoseconds", figures}};
-  const std::string text = json.dump(1);
-  FileReplacement file(path_);
-  file.write(text.data(), text.size());
-  file.commit();
+void MeasuredCosts::save() {
+  if (is_saved_) return;
+  if (const auto writer = become_writer()) write(*writer);
+}
+
+std::unique_ptr<CostFileWriter> MeasuredCosts::become_writer() {
+  if (path_.empty()) return nullptr;
+  try {
+    return std::make_unique<CostFileWriter>(path_, on_waiting_);
+  } catch (const Error& error) {
+    do_without_file(error);
+    return nullptr;
+  }
+}
+
+void MeasuredCosts::write(CostFileWriter& writer) {
+  if (is_saved_) return;
+  try {
+    writer.add(nanoseconds_);
+    is_saved_ = true;
+  } catch (const Error& error) {
+    do_without_file(error);
+  }
+}
+
+void MeasuredCosts::do_without_file(const Error& why) {
+  if (!on_not_kept_) throw why;
+  path_.clear();
+  on_not_kept_(why);
 }
 
 std::string MeasuredCosts::digest() const {

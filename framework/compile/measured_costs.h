@@ -5,13 +5,20 @@
 // threads. Figures that the file has are never measured again: a plan is a function of configuration, device limits,
 // seed and this file, whose digest is part of the plan. Delete the file to measure anew. The operands are on the plain
 // heap, for one kernel at a time, and gone before the run takes its arena; as many copies as the machine has room for.
+//
+// Two processes that measure at once would disturb each other and rest on different figures. So who measures is the
+// file's writer from before the first kernel until the figures are in it, and reads it again at the start: whoever
+// waited finds them there. That a file cannot be written is known before anything is measured.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
+#include "base/error.h"
+#include "framework/compile/cost_file.h"
 #include "framework/compile/costs.h"
 
 namespace tidemark::compile {
@@ -25,24 +32,42 @@ class MeasuredCosts : public Costs {
   // Called before each measurement of prepare(), and once after the last.
   void on_measuring(std::function<void(const Measuring&)> tell) { tell_ = std::move(tell); }
 
+  // Called before measuring, if another process has been measuring into the same file for a second: CostFileWriter.
+  void on_waiting(CostFileWriter::OnWaiting tell) { on_waiting_ = std::move(tell); }
+  // Called if the file cannot be written: costs are then kept in none. Without it that is thrown as Error(io).
+  void on_not_kept(std::function<void(const Error&)> tell) { on_not_kept_ = std::move(tell); }
+
+  // Keeps what it measures.
   void prepare(const Graph& graph, const LoweredNodes& lowered) override;
   std::optional<int64_t> known(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
   // Throws Error(out_of_memory) with both numbers if there is no room for one copy of the node's operands.
   int64_t nanoseconds(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
 
   int64_t measured() const { return measured_; }  // figures that were missing
-  // Adds the new figures to what the file holds by now; one writer at a time. Throws Error(io).
-  void save() const;
+  // Keeps what was measured outside prepare().
+  void save();
+  const std::string& file() const { return path_; }  // empty: nothing is kept
   // SHA-256 of all figures.
   std::string digest() const;
 
  private:
+  using Missing = std::map<std::string, NodeId>;  // one node of each key
+
+  Missing missing(const Graph& graph, const LoweredNodes& lowered) const;
+  void measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing);
+  std::unique_ptr<CostFileWriter> become_writer();  // nullptr if nothing is kept
+  void write(CostFileWriter& writer);
+  void do_without_file(const Error& why);
+
   std::string path_;
   int threads_;
   std::function<int64_t()> room_;
   std::function<void(const Measuring&)> tell_;
-  std::map<std::string, int64_t> nanoseconds_;
+  CostFileWriter::OnWaiting on_waiting_;
+  std::function<void(const Error&)> on_not_kept_;
+  CostFigures nanoseconds_;
   int64_t measured_ = 0;
+  bool is_saved_ = true;
 };
 
 }  // namespace tidemark::compile

@@ -18,29 +18,32 @@ std::string cost_file_path(const std::string& setting) {
   return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/tidemark/costs.json";
 }
 
+void say_waiting(pid_t writer, const std::string& file) {
+  if (writer > 0) {
+    log(LogLevel::info, "waits_for_costs", {{"measured_by_process", writer}, {"file", file}});
+  } else {
+    log(LogLevel::info, "waits_for_costs", {{"file", file}});
+  }
+}
+
 class Measured : public CostSource {
  public:
   Measured(const std::string& setting, int threads, std::function<void(const compile::Measuring&)> on_measuring)
-      : is_cache_(setting.empty()), path_(cost_file_path(setting)), costs_(path_, threads) {
+      : costs_(cost_file_path(setting), threads) {
     costs_.on_measuring(std::move(on_measuring));
+    costs_.on_waiting([file = costs_.file()](pid_t writer) { say_waiting(writer, file); });
+    if (!setting.empty()) return;
+    costs_.on_not_kept([](const Error& why) { log(LogLevel::warning, "costs_not_kept", {{"why", why.what()}}); });
   }
 
   compile::Costs& costs() override { return costs_; }
+  void keep() override { costs_.save(); }
 
-  void keep() const override {
-    try {
-      costs_.save();
-    } catch (const Error& error) {
-      if (!is_cache_) throw;
-      log(LogLevel::warning, "costs_not_kept", {{"why", error.what()}});
-    }
+  CostNote note() const override {
+    return {.measured = costs_.measured(), .file = costs_.file(), .digest = costs_.digest()};
   }
 
-  CostNote note() const override { return {.measured = costs_.measured(), .file = path_, .digest = costs_.digest()}; }
-
  private:
-  const bool is_cache_;
-  const std::string path_;
   compile::MeasuredCosts costs_;
 };
 
@@ -48,7 +51,7 @@ class Estimated : public CostSource {
  public:
   Estimated(const OpTable& ops, int threads) : costs_(ops, threads) {}
   compile::Costs& costs() override { return costs_; }
-  void keep() const override {}
+  void keep() override {}
   CostNote note() const override { return {.estimated = true}; }
 
  private:

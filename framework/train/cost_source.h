@@ -21,9 +21,10 @@ class CostSource {
  public:
   virtual ~CostSource() = default;
   virtual compile::Costs& costs() = 0;
-  // Keeps what was measured. A cache folder that cannot be written is logged only: it costs a measurement the next
-  // time. Throws Error(io) if the user named the file.
-  virtual void keep() const = 0;
+  // Keeps what was measured and is not kept yet (Costs::prepare does it for what it measures). Here and there a cache
+  // folder that cannot be written is logged only: it costs a measurement the next time. If the user named the file,
+  // Error(io) is thrown.
+  virtual void keep() = 0;
   virtual CostNote note() const = 0;
 };
 

@@ -1,0 +1,82 @@
+// Two that measure into one file, and files that cannot be written.
+#include "framework/compile/measured_costs.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "base/error.h"
+#include "framework/testing/toy_ops.h"
+#include "graph/builder.h"
+
+namespace tidemark::compile {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+
+class CostFileOfTwoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "file") << "no folder";
+    Builder b(graph_, ops_.table());
+    const ValueType type{DType::f32, Shape{256}};
+    const ValueId x = b.external("x", type, Category::input, Scope::micro_batch);
+    b.result(b.op("sum", "y", {x, b.op("scratch", "h", {x})}));
+    lowered_ = lower(graph_, ops_, ops::KernelDevice::cpu, 1);
+  }
+
+  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "measured_costs" /
+                                        ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string path_ = (folder_ / "costs.json").string();
+  const std::string nowhere_ = (folder_ / "file" / "costs.json").string();
+  const ops::OpSet ops_ = testing::toy_ops();
+  Graph graph_{"two"};
+  LoweredNodes lowered_;
+};
+
+// The second begins while the first measures, and both saw an empty file.
+TEST_F(CostFileOfTwoTest, TheSecondWaitsAndTakesTheFiguresOfTheFirst) {
+  MeasuredCosts first(path_, 1), second(path_, 1);
+  std::promise<void> waits;
+  second.on_waiting([&](pid_t) { waits.set_value(); });
+  second.on_measuring([](const Measuring& now) { ADD_FAILURE() << "measured " << now.node << " again"; });
+  std::future<void> done;
+  first.on_measuring([&](const Measuring& now) {
+    if (now.done > 0) return;
+    done = std::async(std::launch::async, [&] { second.prepare(graph_, lowered_); });
+    EXPECT_EQ(waits.get_future().wait_for(kPatience), std::future_status::ready) << "the second did not wait";
+  });
+  first.prepare(graph_, lowered_);
+  done.get();
+  EXPECT_EQ(first.measured(), 2);
+  EXPECT_EQ(second.measured(), 0);
+  EXPECT_EQ(second.digest(), first.digest());
+  EXPECT_EQ(MeasuredCosts(path_, 1).digest(), first.digest()) << "the file holds what both rest on";
+}
+
+TEST_F(CostFileOfTwoTest, AFileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured) {
+  MeasuredCosts costs(nowhere_, 1);
+  costs.on_measuring([](const Measuring& now) { ADD_FAILURE() << "measured " << now.node; });
+  EXPECT_THROW(costs.prepare(graph_, lowered_), Error);
+  EXPECT_EQ(costs.measured(), 0);
+}
+
+TEST_F(CostFileOfTwoTest, WhereThatIsNoErrorFiguresAreKeptInNoFile) {
+  MeasuredCosts costs(nowhere_, 1);
+  std::string why;
+  costs.on_not_kept([&](const Error& error) { why += error.what(); });
+  EXPECT_EQ(costs.file(), nowhere_);
+  costs.prepare(graph_, lowered_);
+  costs.save();
+  EXPECT_EQ(why, "cost file '" + nowhere_ + "' cannot be written: Not a directory; name another with memory.cost_file");
+  EXPECT_EQ(costs.measured(), 2);
+  EXPECT_EQ(costs.file(), "");
+}
+
+}  // namespace
+}  // namespace tidemark::compile
