@@ -1,5 +1,8 @@
 // What `tidemark plan` says of budgets and costs: figures that hold when they are used, and labels on what is a guess.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -43,6 +46,14 @@ TEST_F(Plan, WithoutRecomputationARefusalSaysThatThereIsSome) {
   EXPECT_NE(refused.err.find("set memory.recompute: auto, lower memory.micro_batch (now 32) or raise memory.budget"),
             std::string::npos)
       << refused.err;
+}
+
+TEST_F(Plan, AWrongBudgetIsToldAsTheOptionThatGaveIt) {
+  const Finished refused = plan({"--budget", "140MB"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("--budget: size '140MB' has the unknown unit 'MB', nearest is 'MiB'"), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(refused.err.find("--set"), std::string::npos) << refused.err;
 }
 
 TEST_F(Plan, ABudgetThatTheDeviceDoesNotHaveIsSaid) {
@@ -135,6 +146,39 @@ TEST_F(Plan, MeasuresNothingWhereThePlainStepFits) {
   EXPECT_NE(tight.out.find("of them now, kept in " + folder_ + "/costs.json"), std::string::npos) << tight.out;
   EXPECT_NE(plan({"--explain"}).out.find(" s predicted"), std::string::npos);
   EXPECT_NE(plan({}).out.find(" s predicted"), std::string::npos) << "what is known is used";
+}
+
+// Nothing can be made beneath a file, by no user.
+TEST_F(Plan, CostsThatCannotBeKeptAreSaidToBeInNoFile) {
+  write_file(folder_ + "/file", "no folder");
+  const std::vector<std::string> cache = {"XDG_CACHE_HOME=" + folder_ + "/file"};
+  const Finished text = run_program(folder_, {"plan", "-c", config_, "--explain"}, cache);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.err.find("event=costs_not_kept"), std::string::npos) << text.err;
+  EXPECT_NE(text.out.find(" of them now, kept in no file\n"), std::string::npos) << text.out;
+  EXPECT_EQ(run_program(folder_, {"plan", "-c", config_, "--json"}, cache).json()["cost_file"], "");
+
+  const std::string named = folder_ + "/file/costs.json";
+  const Finished refused = plan({"--explain", "--set", "memory.cost_file=" + named});
+  EXPECT_EQ(refused.exit_code, 1) << refused.out;
+  EXPECT_NE(refused.err.find("cost file '" + named +
+                             "' cannot be written: Not a directory; name another with memory.cost_file"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(plan({"--set", "memory.cost_file=" + named}).exit_code, 0) << "nothing has to be measured";
+}
+
+TEST_F(Plan, WhoWaitsForCostsOfAnotherProcessSaysSo) {
+  write_file(folder_ + "/costs.json.lock", "4194305\n");
+  const int other = open((folder_ + "/costs.json.lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  Program program(folder_, {"plan", "-c", config_, "--json", "--set", "memory.cost_file=" + folder_ + "/costs.json"});
+  EXPECT_TRUE(program.wait_for("event=waits_for_costs measured_by_process=4194305 file=" + folder_ + "/costs.json\n"));
+  EXPECT_TRUE(program.is_running());
+  close(other);
+  const Finished finished = program.wait();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_GT(finished.json()["costs_measured_now"], 0);
 }
 
 TEST_F(Plan, AFileThatWasAskedForIsNamedOnce) {
