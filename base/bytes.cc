@@ -25,10 +25,10 @@ constexpr std::array<Unit, 4> kUnits = {{
     {"TiB", int64_t{1} << 40},
 }};
 
-[[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw Error(
-      ErrorCode::config,
-      fmt::format("size '{}' {}; write bytes (1048576) or a number with KiB, MiB, GiB or TiB (1.5GiB)", text, why));
+constexpr std::string_view kAccepted = "bytes (1048576) or a number with KiB, MiB, GiB or TiB (1.5GiB)";
+
+[[noreturn]] void refuse(std::string_view text, std::string_view why, std::string_view instead = kAccepted) {
+  throw Error(ErrorCode::config, fmt::format("size '{}' {}; write {}", text, why, instead));
 }
 
 std::string_view trim(std::string_view text) {
@@ -44,6 +44,42 @@ std::optional<double> parse_decimal(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// The unit that "M", "mb", "MB" or "mib" is nearest to; nullptr if it is near none.
+const Unit* nearest_unit(std::string_view name) {
+  const std::string_view rest = name.substr(std::min<size_t>(1, name.size()));
+  const bool unit_like = rest.empty() || (rest.size() <= 2 && lower(rest.back()) == 'b' &&
+                                          (rest.size() == 1 || lower(rest.front()) == 'i'));
+  if (name.empty() || !unit_like) return nullptr;
+  for (const Unit& unit : kUnits)
+    if (lower(unit.name.front()) == lower(name.front())) return &unit;
+  return nullptr;
+}
+
+[[noreturn]] void refuse_unit(std::string_view text, std::string_view unit_name) {
+  const Unit* near = nearest_unit(unit_name);
+  refuse(text,
+         fmt::format("has the unknown unit '{}'{}", unit_name,
+                     near == nullptr ? "" : fmt::format(", nearest is '{}' ({} bytes)", near->name, near->bytes)));
+}
+
+// "-1" and "1e8" are numbers, but none of those that sizes are written with.
+void refuse_other_numbers(std::string_view text) {
+  const std::string_view trimmed = trim(text);
+  if (trimmed.size() > 1 && trimmed[0] == '-' && std::string_view("0123456789.").find(trimmed[1]) != trimmed.npos)
+    refuse(text, "is negative");
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), value, std::chars_format::scientific);
+  if (error != std::errc() || end != trimmed.data() + trimmed.size() || !std::isfinite(value)) return;
+  if (value >= static_cast<double>(std::numeric_limits<int64_t>::max())) refuse(text, "is too large");
+  const auto bytes = static_cast<int64_t>(value);
+  if (static_cast<double>(bytes) != value) refuse(text, "has an exponent");
+  const std::string about = bytes < 1024 ? "" : " (about " + format_bytes(bytes) + ")";
+  refuse(text, "has an exponent", std::to_string(bytes) + about);
 }
 
 int64_t parse_whole(std::string_view number, int64_t unit, std::string_view text) {
@@ -66,7 +102,10 @@ int64_t parse_bytes(std::string_view text) {
   for (const Unit& unit : kUnits) {
     if (unit.name == unit_name) unit_bytes = unit.bytes;
   }
-  if (unit_bytes == 0) refuse(text, fmt::format("has the unknown unit '{}'", unit_name));
+  if (unit_bytes == 0) {
+    refuse_other_numbers(text);
+    refuse_unit(text, unit_name);
+  }
 
   const std::optional<double> value = parse_decimal(number);
   if (!value) refuse(text, "is no size");

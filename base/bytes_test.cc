@@ -44,13 +44,36 @@ TEST(ParseBytes, RefusesTheRestAndSaysWhatIsAccepted) {
   for (const char* text : {"", "GiB", "-1", "-1GiB", "1e9", "inf", "1..5GiB", "4 4", "+3", ".", "0x10"}) {
     EXPECT_THROW(parse_bytes(text), Error) << text;
   }
-  EXPECT_EQ(
-      refusal("4GB"),
-      "size '4GB' has the unknown unit 'GB'; write bytes (1048576) or a number with KiB, MiB, GiB or TiB (1.5GiB)");
+  EXPECT_EQ(refusal("4Gbit"),
+            "size '4Gbit' has the unknown unit 'Gbit'; write bytes (1048576) or a number with KiB, MiB, GiB or TiB "
+            "(1.5GiB)");
   EXPECT_NE(refusal("1.5").find("fraction of a byte"), std::string::npos);
   EXPECT_NE(refusal("9223372036854775808").find("too large"), std::string::npos);
   EXPECT_NE(refusal("8388608TiB").find("too large"), std::string::npos);
   EXPECT_NE(refusal("8388608.0TiB").find("too large"), std::string::npos);
+}
+
+TEST(ParseBytes, ARefusalNamesTheNearestUnit) {
+  for (const std::string unit : {"MB", "mib", "Mb", "m", "MIB", "M"})
+    EXPECT_NE(refusal("140" + unit).find("unit '" + unit + "', nearest is 'MiB' (1048576 bytes); write "),
+              std::string::npos)
+        << refusal("140" + unit);
+  EXPECT_NE(refusal("1 tb").find("nearest is 'TiB'"), std::string::npos);
+  for (const char* unit : {"B", "PiB", "bytes", "Mbit", "MBB", "xiB", "MxB"})
+    EXPECT_EQ(refusal("140" + std::string(unit)).find("nearest"), std::string::npos) << unit;
+}
+
+TEST(ParseBytes, NegativeSizesAndExponentsAreToldAsWhatTheyAre) {
+  for (const std::string text : {"-1", "-5MiB", " -1", "-1e3", "-.5GiB"})
+    EXPECT_EQ(refusal(text).rfind("size '" + text + "' is negative; write bytes", 0), 0u) << refusal(text);
+  EXPECT_EQ(refusal("1e8"), "size '1e8' has an exponent; write 100000000 (about 95.4 MiB)");
+  EXPECT_EQ(refusal("1.5E+3"), "size '1.5E+3' has an exponent; write 1500 (about 1.5 KiB)");
+  EXPECT_EQ(refusal("2e2"), "size '2e2' has an exponent; write 200");
+  EXPECT_EQ(refusal("1e-3").rfind("size '1e-3' has an exponent; write bytes (1048576) or", 0), 0u);
+  EXPECT_NE(refusal("1e30").find("too large"), std::string::npos);
+  EXPECT_NE(refusal("1e999").find("unknown unit"), std::string::npos);
+  for (const char* text : {"inf", "nan", "-x", "-", "1e8MiB"})
+    EXPECT_NE(refusal(text).find("unknown unit"), std::string::npos) << refusal(text);
 }
 
 TEST(FormatBytes, OneDecimalInTheLargestFittingUnit) {

@@ -94,12 +94,22 @@ RunDevice plan_device(const config::LoadedConfig& config, bool estimate) {
   }
 }
 
+// memory.budget as --budget gives it; a wrong one is told as that, not as the --set that it becomes.
+std::string budget_override(const std::string& budget) {
+  try {
+    parse_byte_limit(budget);
+  } catch (const Error& error) {
+    throw Error(error.code(), std::string("--budget: ") + error.what());
+  }
+  return "memory.budget=" + budget;
+}
+
 }  // namespace
 
 int run_plan(int argc, char** argv) {
   PlanOptions options;
   if (const int code = parse(options, argc, argv); code >= 0) return code;
-  if (!options.budget.empty()) options.config.overrides.push_back("memory.budget=" + options.budget);
+  if (!options.budget.empty()) options.config.overrides.push_back(budget_override(options.budget));
   const config::LoadedConfig config = config::load_config(options.config.file, options.config.overrides, all_lists());
   const RunDevice device = plan_device(config, options.estimate);
   const ops::OpSet ops = ops::all_ops();
