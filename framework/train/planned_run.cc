@@ -83,6 +83,12 @@ compile::CompileOptions compile_options(const config::Config& config, int thread
   return options;
 }
 
+std::unique_ptr<CostSource> make_cost_source(const config::Config& config, int threads, const ops::OpSet& ops,
+                                             const PlanOptions& options) {
+  if (options.estimate) return estimated_costs(ops.table(), threads);
+  return measured_costs(config.memory.cost_file, threads, options.on_measuring);
+}
+
 // Row numbers are time step x 2^20 + sample (ops/lstm, packed_row_ids): beyond it dropout masks would repeat.
 constexpr int64_t kMostPackedSamples = int64_t{1} << 20;
 
@@ -152,32 +158,31 @@ void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops:
   TrainingGraphs graphs =
       build_training_graphs(*config.model, run.dataset->info(), *run.optimizer, run.batch, ops.table());
   run.initializers = std::move(graphs.initializers);
-  const auto costs = plan_options.estimate
-                         ? estimated_costs(ops.table(), run.threads)
-                         : measured_costs(config.memory.cost_file, run.threads, plan_options.on_measuring);
+  if (!run.cost_source) run.cost_source = make_cost_source(config, run.threads, ops, plan_options);
+  CostSource& costs = *run.cost_source;
   compile::CompileOptions options = compile_options(config, run.threads);
   options.arena_budget_bytes = arena_budget(budget_bytes, device);
   if (run.batch.packed()) options.recompute = "none";  // micro-batches run in blocks: see DynamicOptions
   options.budget_granularity_bytes = device.granularity_bytes();
-  options.costs = &costs->costs();
+  options.costs = &costs.costs();
   if (!run.batch.packed()) options.cost_sum = plan_options.predict_step;
   run.model = config.model.get();
   run.ops = &ops;
   try {
     run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
   } catch (const compile::BudgetRefusal&) {
-    costs->keep();  // the next budget is asked with the same figures
+    costs.keep();  // the next budget is asked with the same figures
     throw;
   }
   note_recomputation(run);
-  costs->keep();
+  costs.keep();
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.arena_bytes = run.program->arena_bytes;
   if (run.batch.packed()) plan_packed(run, config, device);
   run.planned_peak_bytes = device.round_up(run.arena_bytes) + run.block_bytes;
   run.budget_bytes = budget_bytes;
   run.plan_digest = plan_digest(*run.program);
-  run.costs = costs->note();
+  run.costs = costs.note();
   run.predicted_step_seconds = step_seconds(run);
   if (run.recompute_overhead > 0) run.cost_digest = run.costs.digest;
 }

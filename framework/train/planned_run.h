@@ -42,6 +42,7 @@ struct PlannedRun {
   double recompute_overhead_lower_bound = 0;  // of any schedule of that body within the budget
   std::string cost_digest;                    // of the measured costs; empty where none were needed
   CostNote costs;
+  std::unique_ptr<CostSource> cost_source;  // of the first compile_run, and of every further one
   // Sum of the costs of a full step: as PlanOptions ask, and not of packed data, whose bodies come with their shapes.
   std::optional<double> predicted_step_seconds;
   double plan_seconds = 0;  // wall time of graphs, kernels and offsets
@@ -61,7 +62,8 @@ PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, c
                     const memory::Budget& budget, const PlanOptions& options = {});
 
 // Its two halves, for callers that plan one configuration for several budgets: everything but graphs and program, then
-// those for a hard limit on device bytes. compile_run throws compile::BudgetRefusal if recomputation finds no schedule.
+// those for a hard limit on device bytes. compile_run throws compile::BudgetRefusal if recomputation finds no schedule;
+// what one call has measured is there for the next, in whatever file it is kept or in none.
 PlannedRun prepare_run(const config::LoadedConfig& config);
 void compile_run(PlannedRun& run, const config::LoadedConfig& config, const ops::OpSet& ops, const DeviceMemory& device,
                  int64_t budget_bytes, const PlanOptions& options);

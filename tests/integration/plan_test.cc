@@ -157,6 +157,12 @@ TEST_F(Plan, CostsThatCannotBeKeptAreSaidToBeInNoFile) {
   EXPECT_NE(text.err.find("event=costs_not_kept"), std::string::npos) << text.err;
   EXPECT_NE(text.out.find(" of them now, kept in no file\n"), std::string::npos) << text.out;
   EXPECT_EQ(run_program(folder_, {"plan", "-c", config_, "--json"}, cache).json()["cost_file"], "");
+  const std::vector<std::string> points = {"plan", "-c", config_, "--frontier", "--set", "memory.recompute=auto"};
+  const std::string curve = run_program(folder_, points, cache).err;
+  size_t warnings = 0;
+  for (size_t at = curve.find("costs_not_kept"); at != std::string::npos; at = curve.find("costs_not_kept", at + 1))
+    ++warnings;
+  EXPECT_EQ(warnings, 2U) << "one of the plan, one of all points of its curve: " << curve;
 
   const std::string named = folder_ + "/file/costs.json";
   const Finished refused = plan({"--explain", "--set", "memory.cost_file=" + named});
