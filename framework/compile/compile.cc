@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "framework/compile/liveness.h"
 #include "framework/compile/lowering.h"
+#include "framework/compile/refusal_text.h"
 #include "framework/compile/rewrite_check.h"
 #include "framework/compile/segments.h"
 #include "framework/compile/split_nodes.h"
@@ -22,7 +22,6 @@ namespace {
 constexpr int64_t kOffsetWorkInRecomputation = 500'000;
 // Times the usual effort: the plan of the budget that was given runs at every step, those of other budgets never.
 constexpr int64_t kWorkOfKeptPlan = 4;
-constexpr std::string_view kDefaultPlanner = "search";  // what memory.recompute: auto stands for
 
 int64_t total(const CategoryBytes& bytes) {
   int64_t sum = 0;
@@ -186,22 +185,10 @@ class BodyCompiler {
   }
 
   std::string refusal(const Body& plain, const Body& least, int64_t least_bytes, const Planned& planned) const {
-    const auto sized = [](int64_t bytes) { return std::to_string(bytes) + " bytes (" + format_bytes(bytes) + ")"; };
-    std::string text = "arena for '" + options_.name + "/" + plain.name + "' needs " + sized(plain.peak_bytes) +
-                       ", budget is " + sized(options_.arena_budget_bytes);
-    const auto largest = std::ranges::max_element(plain.trace.buffers, {}, &memory::Buffer::bytes);
-    if (largest != plain.trace.buffers.end()) {
-      const auto i = static_cast<size_t>(largest - plain.trace.buffers.begin());
-      text += "; largest tensor of the body is '" + plain.buffer_names[i] + "' (" + format_bytes(largest->bytes) + ")";
-    }
-    const bool by_default = options_.recompute == kDefaultPlanner;
-    text += "; with recomputation " + (by_default ? "" : "by '" + options_.recompute + "' ") +
-            "the least budget that works is " + sized(least_bytes);
-    if (const size_t at = peak_instruction(least); at < least.instructions.size())
-      text += ", set by '" + least.instructions[at].node + "' (" + least.instructions[at].op + ")";
-    return text + "; no schedule at all needs less than " + sized(memory::least_conceivable_peak(planned.trace).bytes) +
-           "; " + (by_default ? "" : "set memory.recompute: auto, ") +
-           "raise memory.budget (only whole pages of the device count) or lower memory.micro_batch";
+    const size_t at = peak_instruction(least);
+    return refusal_text({options_.name, options_.recompute, options_.arena_budget_bytes, least_bytes,
+                         memory::least_conceivable_peak(planned.trace).bytes},
+                        plain, at < least.instructions.size() ? &least.instructions[at] : nullptr);
   }
 
   void order_updates(Graph& graph) const {
@@ -354,6 +341,15 @@ std::vector<Compiled> compile_bodies(const BodyCompiler& compiler, std::vector<B
   return bodies;
 }
 
+// The planner asked for them: nothing is measured for it.
+void note_costs(Compiled& compiled, Costs& costs) {
+  auto& [body, lowered] = compiled;
+  for (size_t i = 0; i < body.instructions.size(); ++i) {
+    const NodeId id = body.graph.order()[i];
+    body.instructions[i].cost_nanoseconds = costs.known(body.graph, id, lowered.at(id));
+  }
+}
+
 void sum_costs_of(std::vector<Compiled>& bodies, const std::vector<bool>& wanted, const CompileOptions& options) {
   if (options.cost_sum == CostSum::none) return;
   TM_CHECK(options.costs != nullptr, "no costs to sum");
@@ -363,6 +359,7 @@ void sum_costs_of(std::vector<Compiled>& bodies, const std::vector<bool>& wanted
   for (size_t i = 0; i < bodies.size(); ++i) {
     auto& [body, lowered] = bodies[i];
     if (wanted[i]) body.cost_nanoseconds = sum_costs(body.graph, lowered, *options.costs, measure);
+    if (body.recomputation.further_runs > 0) note_costs(bodies[i], *options.costs);
   }
 }
 

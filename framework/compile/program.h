@@ -45,6 +45,7 @@ struct Instruction {
   std::vector<ValueId> input_values;  // parallel to inputs, of the body's graph
   std::vector<ValueId> output_values;
   int64_t workspace_bytes = 0;
+  std::optional<int64_t> cost_nanoseconds;  // of one run; in bodies that recompute, where CostSum asks for costs
 };
 
 // What recomputation did to a body.

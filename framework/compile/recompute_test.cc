@@ -230,6 +230,7 @@ TEST_F(RecomputeTest, CostsAreSummedOverAllRuns) {
   const Body body = compile(std::move(bodies), ops_, options).bodies[0];
   EXPECT_GT(body.recomputation.further_runs, 0);
   EXPECT_EQ(body.cost_nanoseconds, static_cast<int64_t>(body.instructions.size()));
+  for (const Instruction& i : body.instructions) EXPECT_EQ(i.cost_nanoseconds, 1) << i.node;
 }
 
 // A kernel that is measured by mistake costs seconds.

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/integration/program.h"
 #include "tests/integration/tiny_data.h"
@@ -80,6 +82,39 @@ TEST_F(Plan, TrainSaysWhatRunsAgainAsThePlanDoes) {
     if (body["recompute_overhead"] == planned["recompute_overhead"]) in_bodies = body["recomputed_instructions"];
   EXPECT_GT(in_bodies, 0);
   EXPECT_EQ(planned["recomputed_instructions"], in_bodies);
+}
+
+// By body: lines of what runs again, and the sum of their shares.
+std::map<std::string, std::pair<int64_t, double>> explained_runs(const std::string& text) {
+  std::map<std::string, std::pair<int64_t, double>> runs;
+  std::istringstream lines(text);
+  const std::string head = "run again in '";
+  std::string body;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(' ', 0) != 0) body.clear();
+    if (line.rfind(head, 0) == 0) body = line.substr(head.size(), line.find('\'', head.size()) - head.size());
+    if (body.empty() || line.find("/again") == std::string::npos) continue;
+    const size_t milliseconds = line.find(" ms ");
+    EXPECT_NE(milliseconds, std::string::npos) << line;
+    if (milliseconds == std::string::npos) continue;
+    ++runs[body].first;
+    runs[body].second += std::stod(line.substr(milliseconds + 4));
+  }
+  return runs;
+}
+
+TEST_F(Plan, ExplainsWhatRunsAgainInEveryBodyAndWhatItCosts) {
+  const std::string least =
+      std::to_string(int64_t{plan({"--json", "--budget", std::to_string(kPage)}).json()["least_budget_bytes"]});
+  const nlohmann::json planned = plan({"--json", "--budget", least}).json();
+  const auto runs = explained_runs(plan({"--explain", "--budget", least}).out);
+  for (const nlohmann::json& body : planned["bodies"]) {
+    const auto found = runs.find(body["name"]);
+    const auto [count, percent] = found == runs.end() ? std::pair<int64_t, double>() : found->second;
+    EXPECT_EQ(count, body["recomputed_instructions"]) << body["name"];
+    EXPECT_NEAR(percent, 100 * body["recompute_overhead"].get<double>(), 1e-4 * static_cast<double>(count + 1));
+  }
+  EXPECT_GT(runs.size(), 1u) << "not only the body with the peak";
 }
 
 TEST_F(Plan, TheLeastBudgetThatARefusalNamesWorksAndOnePageLessDoesNot) {
