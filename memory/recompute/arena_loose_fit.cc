@@ -17,7 +17,7 @@ constexpr double kFullShares[] = {0.9, 0.93, 0.87, 0.91};
 // Limits on the cost above the base: nothing, then this share of the trace's cost, doubled with every level.
 constexpr double kFirstAllowance = 0.001;
 constexpr int kLevels = 11;
-constexpr int kAttemptsPerLevel = 12;
+constexpr int kAttemptsPerLevel = 20;
 constexpr uint64_t kAnyStartEvery = 3;
 constexpr int kMostRepeats = 4;  // plans seen before, one after the other: the level has no others
 
@@ -26,7 +26,7 @@ constexpr double kFirstCut = 0.0025;
 constexpr int kBisections = 3;
 
 constexpr int kLastAttempts = 24;  // beyond the levels, while there is no plan; then again as many for a cheaper one
-constexpr int kMostFailures = 8;   // one after the other
+constexpr int kMostFailures = 16;   // one after the other
 // Of what the best plan costs above the base: the next limits.
 constexpr double kLimits[] = {0.7, 0.85};
 constexpr double kCheapEnough = 0.0005;  // of the trace's cost above the base
