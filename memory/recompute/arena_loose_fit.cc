@@ -26,7 +26,7 @@ constexpr double kFirstCut = 0.0025;
 constexpr int kBisections = 3;
 
 constexpr int kLastAttempts = 24;  // beyond the levels, while there is no plan; then again as many for a cheaper one
-constexpr int kMostFailures = 16;   // one after the other
+constexpr int kMostFailures = 16;  // one after the other
 // Of what the best plan costs above the base: the next limits.
 constexpr double kLimits[] = {0.7, 0.85};
 constexpr double kCheapEnough = 0.0005;  // of the trace's cost above the base
