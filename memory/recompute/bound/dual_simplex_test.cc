@@ -91,6 +91,8 @@ TEST(DualSimplex, OptimaAndRaysProveThemselves) {
 }
 
 TEST(DualSimplex, OtherBoxesFromTheSameState) {
+  int optimal = 0;
+  int infeasible = 0;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const LinearProgram program = random_program(seed, 10 + static_cast<int>(seed % 90));
@@ -103,12 +105,16 @@ TEST(DualSimplex, OtherBoxesFromTheSameState) {
       simplex.restore(state);
       simplex.set_box(box);
       if (simplex.run(kNoLimit, kWork) == DualSimplex::End::optimal) {
+        ++optimal;
         expect_optimal(program, box, simplex);
       } else {
+        ++infeasible;
         expect_ray(program, box, simplex);
       }
     }
   }
+  EXPECT_GT(optimal, 100);
+  EXPECT_GT(infeasible, 5);
 }
 
 TEST(DualSimplex, CountsAreNarrowed) {
