@@ -274,6 +274,19 @@ TEST_F(Plan, EstimatesAreLabelledAndMeasureNothing) {
   EXPECT_EQ(labelled, 5U) << text;
 }
 
+// Case: the least layout that is found of a rewritten body is above the budget that its schedule was made for.
+TEST_F(Plan, WhatRunsAgainIsLaidOutWithinTheBudget) {
+  config_ = write_tiny_config(folder_, "resnet");
+  for (const int64_t budget : {24 << 20, 32 << 20}) {
+    const Finished planned =
+        plan({"--json", "--estimate", "--budget", std::to_string(budget), "--set", "model.blocks=[3,3,3]", "--set",
+              "model.width=16", "--set", "train.global_batch=128", "--set", "memory.norm_batch=64"});
+    ASSERT_EQ(planned.exit_code, 0) << planned.err;
+    EXPECT_LE(planned.json()["arena_bytes"], budget);
+    EXPECT_GT(planned.json()["recomputed_instructions"], 0);
+  }
+}
+
 TEST_F(Plan, ADeviceThatIsNotThereIsRefusedWithoutEstimate) {
   const std::vector<std::string> absent = {"--set", "device=cuda:7"};
   Finished finished = plan(absent);
