@@ -1,15 +1,20 @@
 // Note [Convolution layouts]
 // Images are NHWC throughout; weights are in the layout that oneDNN asks for ("any"). On AVX-512 that gives its brgemm
-// kernel forward and its direct ones backward. GFLOP/s of one Zen 5 core at 32 samples (conv2d_bench, oneDNN 2.6.3, 30
-// November 2026; dnnl_sgemm of large matrices: 250), forward / input gradient / weight gradient:
-//   1 -> 16, 28 x 28, 3x3              77 / 14 / 168 (nobody wants the gradient of the images)
-//   16 -> 16, 28 x 28, 3x3            186 / 233 / 259
-//   16 -> 32, 28 x 28, 3x3 stride 2   203 / 218 / 222; 1x1 stride 2: 157 / 99 / 165
-//   32 -> 32, 14 x 14, 3x3            246 / 243 / 255
-//   32 -> 64, 14 x 14, 3x3 stride 2   243 / 217 / 199; 1x1 stride 2: 178 / 179 / 205
-//   64 -> 64, 7 x 7, 3x3              273 / 256 / 282
+// kernel forward and its direct ones backward. With few input channels and operands that come from memory, as in a
+// step, brgemm falls behind the direct kernel (16 -> 16, 28 x 28, 3x3, 128 samples on two cores: 314 against 482
+// GFLOP/s; 3 -> 16: 157 against 293; 32 -> 32, 14 x 14: 366 against 501; 64 -> 64: 471 against 484), so that is taken
+// there. GFLOP/s of one Zen 5 core at 32 samples (conv2d_bench, oneDNN 2.6.3, 30 November 2026; dnnl_sgemm of large
+// matrices: 250), forward / input gradient / weight gradient:
+//   1 -> 16, 28 x 28, 3x3              69 / 12 / 105 (nobody wants the gradient of the images)
+//   16 -> 16, 28 x 28, 3x3            242 / 218 / 257
+//   16 -> 32, 28 x 28, 3x3 stride 2   124 / 201 / 166; 1x1 stride 2: 63 / 49 / 49
+//   32 -> 32, 14 x 14, 3x3            239 / 229 / 176
+//   32 -> 64, 14 x 14, 3x3 stride 2   126 / 179 / 119; 1x1 stride 2: 102 / 113 / 72
+//   64 -> 64, 7 x 7, 3x3              242 / 233 / 181
 // Each direction has its own layout, so each packs for itself. The weight gradient comes out packed and is reordered
 // from the workspace.
+#include <string_view>
+
 #include "ops/conv2d/conv2d_kernels.h"
 #include "ops/conv2d/conv2d_shape.h"
 #include "ops/onednn/primitive.h"
@@ -45,13 +50,25 @@ struct Problem {
 
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
+// Up to here oneDNN's direct kernel is the faster one: Note [Convolution layouts].
+constexpr int64_t kFewChannels = 32;
+
 dnnl::convolution_forward::primitive_desc forward_desc(const Problem& p, const onednn::Device& device) {
   constexpr auto kind = dnnl::prop_kind::forward_training;
   const auto desc =
       p.has_bias
           ? dnnl::convolution_forward::desc(kind, kDirect, p.x, p.w_any, p.bias, p.y, p.strides(), p.pads(), p.pads())
           : dnnl::convolution_forward::desc(kind, kDirect, p.x, p.w_any, p.y, p.strides(), p.pads(), p.pads());
-  return {desc, onednn::strict_attributes(), device.engine};
+  const auto first = [&] {
+    return dnnl::convolution_forward::primitive_desc(desc, onednn::strict_attributes(), device.engine);
+  };
+  const auto is = [](const auto& chosen, std::string_view prefix) {
+    return std::string_view(chosen.impl_info_str()).starts_with(prefix);
+  };
+  auto chosen = first();
+  const bool is_pointwise = p.shape.kernel_height == 1 && p.shape.kernel_width == 1;
+  if (is_pointwise || p.shape.in > kFewChannels || !is(chosen, "brgconv:")) return chosen;
+  return chosen.next_impl() && is(chosen, "jit:avx512") ? chosen : first();
 }
 
 int64_t size_of(const Desc& desc) { return static_cast<int64_t>(desc.get_size()); }
