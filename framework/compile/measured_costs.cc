@@ -117,6 +117,10 @@ int64_t operand_bytes(const Graph& graph, const Node& node) {
   return bytes;
 }
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 // How many copies of a node's operands there is room for; beyond it the system would not refuse but kill.
 int64_t copies_within(int64_t room_bytes, const Graph& graph, const Node& node, const LoweredNode& lowered) {
   const int64_t bytes = std::max<int64_t>(operand_bytes(graph, node), 1);
@@ -142,9 +146,9 @@ class Bench {
   int64_t least_nanoseconds() {
     std::vector<double> seconds;  // ascending
     const auto begin = std::chrono::steady_clock::now();
-    const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     for (const Operands& operands : copies_) run(operands);  // first touch and set-up are not the kernel's cost
-    while (seconds.size() < kMostRuns && (seconds.size() < kLeastRuns || (!agree(seconds) && spent() < kMostSeconds))) {
+    while (seconds.size() < kMostRuns &&
+           (seconds.size() < kLeastRuns || (!agree(seconds) && seconds_since(begin) < kMostSeconds))) {
       const double before = thread_cpu_seconds();
       run(copies_[seconds.size() % copies_.size()]);
       const double run_seconds = thread_cpu_seconds() - before;
@@ -183,8 +187,13 @@ void MeasuredCosts::prepare(const Graph& graph, const LoweredNodes& lowered) {
   if (missing(graph, lowered).empty()) return;
   const auto writer = become_writer();
   if (writer) nanoseconds_.merge(read_cost_file(path_));  // what another process has measured by now
-  measure(graph, lowered, missing(graph, lowered));
-  if (writer) write(*writer);
+  try {
+    measure(graph, lowered, missing(graph, lowered), writer.get());
+  } catch (...) {
+    write(writer.get());
+    throw;
+  }
+  write(writer.get());
 }
 
 MeasuredCosts::Missing MeasuredCosts::missing(const Graph& graph, const LoweredNodes& lowered) const {
@@ -196,16 +205,32 @@ MeasuredCosts::Missing MeasuredCosts::missing(const Graph& graph, const LoweredN
   return missing;
 }
 
-void MeasuredCosts::measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing) {
+void MeasuredCosts::measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing,
+                            CostFileWriter* writer) {
+  if (missing.empty()) return;
   Measuring now{.graph = graph.name(), .missing = static_cast<int64_t>(missing.size())};
+  auto kept = std::chrono::steady_clock::now();
   for (const auto& [key, id] : missing) {
     now.node = graph.node(id).name;
     if (tell_) tell_(now);
+    obey_stop(now, writer);
     nanoseconds(graph, id, lowered.at(id));
     ++now.done;
+    if (seconds_since(kept) < kKeepSeconds) continue;
+    write(writer);
+    kept = std::chrono::steady_clock::now();
   }
   now.node = {};
-  if (tell_ && now.missing > 0) tell_(now);
+  if (tell_) tell_(now);
+  obey_stop(now, writer);
+}
+
+void MeasuredCosts::obey_stop(const Measuring& now, CostFileWriter* writer) {
+  if (!stop_ || !stop_()) return;
+  write(writer);  // before it is said
+  const std::string kept = path_.empty() ? "nothing was written" : "kept in " + path_ + ", nothing else was written";
+  throw MeasuringStopped(fmt::format("interrupted while measuring costs of '{}': {} of {} done; {}", now.graph,
+                                     now.done, now.missing, kept));
 }
 
 std::optional<int64_t> MeasuredCosts::known(const Graph& graph, NodeId id, const LoweredNode& lowered) {
@@ -225,7 +250,7 @@ int64_t MeasuredCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredN
 
 void MeasuredCosts::save() {
   if (is_saved_) return;
-  if (const auto writer = become_writer()) write(*writer);
+  write(become_writer().get());
 }
 
 std::unique_ptr<CostFileWriter> MeasuredCosts::become_writer() {
@@ -238,10 +263,10 @@ std::unique_ptr<CostFileWriter> MeasuredCosts::become_writer() {
   }
 }
 
-void MeasuredCosts::write(CostFileWriter& writer) {
-  if (is_saved_) return;
+void MeasuredCosts::write(CostFileWriter* writer) {
+  if (writer == nullptr || path_.empty() || is_saved_) return;
   try {
-    writer.add(nanoseconds_);
+    writer->add(nanoseconds_);
     is_saved_ = true;
   } catch (const Error& error) {
     do_without_file(error);

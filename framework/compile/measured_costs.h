@@ -8,13 +8,15 @@
 //
 // Two processes that measure at once would disturb each other and rest on different figures. So who measures is the
 // file's writer from before the first kernel until the figures are in it, and reads it again at the start: whoever
-// waited finds them there. That a file cannot be written is known before anything is measured.
+// waited finds them there. That a file cannot be written is known before anything is measured. Figures go into the file
+// at least every kKeepSeconds and before a request to stop is obeyed: a process that is killed loses the last few only.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "base/error.h"
@@ -22,6 +24,14 @@
 #include "framework/compile/costs.h"
 
 namespace tidemark::compile {
+
+inline constexpr double kKeepSeconds = 1;
+
+// A request to stop came between two measurements. Says how far it was and where the figures are kept.
+class MeasuringStopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 class MeasuredCosts : public Costs {
  public:
@@ -32,12 +42,15 @@ class MeasuredCosts : public Costs {
   // Called before each measurement of prepare(), and once after the last.
   void on_measuring(std::function<void(const Measuring&)> tell) { tell_ = std::move(tell); }
 
+  // Asked before each measurement of prepare(), and after the last: true makes prepare() throw MeasuringStopped.
+  void stop_if(std::function<bool()> asked) { stop_ = std::move(asked); }
+
   // Called before measuring, if another process has been measuring into the same file for a second: CostFileWriter.
   void on_waiting(CostFileWriter::OnWaiting tell) { on_waiting_ = std::move(tell); }
   // Called if the file cannot be written: costs are then kept in none. Without it that is thrown as Error(io).
   void on_not_kept(std::function<void(const Error&)> tell) { on_not_kept_ = std::move(tell); }
 
-  // Keeps what it measures.
+  // Keeps what it measures, also if it throws.
   void prepare(const Graph& graph, const LoweredNodes& lowered) override;
   std::optional<int64_t> known(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
   // Throws Error(out_of_memory) with both numbers if there is no room for one copy of the node's operands.
@@ -54,15 +67,17 @@ class MeasuredCosts : public Costs {
   using Missing = std::map<std::string, NodeId>;  // one node of each key
 
   Missing missing(const Graph& graph, const LoweredNodes& lowered) const;
-  void measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing);
+  void measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing, CostFileWriter* writer);
+  void obey_stop(const Measuring& now, CostFileWriter* writer);
   std::unique_ptr<CostFileWriter> become_writer();  // nullptr if nothing is kept
-  void write(CostFileWriter& writer);
+  void write(CostFileWriter* writer);
   void do_without_file(const Error& why);
 
   std::string path_;
   int threads_;
   std::function<int64_t()> room_;
   std::function<void(const Measuring&)> tell_;
+  std::function<bool()> stop_;
   CostFileWriter::OnWaiting on_waiting_;
   std::function<void(const Error&)> on_not_kept_;
   CostFigures nanoseconds_;

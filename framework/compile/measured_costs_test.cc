@@ -1,12 +1,16 @@
-// Two that measure into one file, and files that cannot be written.
+// Two that measure into one file, figures of a measurement that ends early, and files that cannot be written.
 #include "framework/compile/measured_costs.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <thread>
 
 #include "base/error.h"
 #include "framework/testing/toy_ops.h"
@@ -57,6 +61,46 @@ TEST_F(CostFileOfTwoTest, TheSecondWaitsAndTakesTheFiguresOfTheFirst) {
   EXPECT_EQ(second.measured(), 0);
   EXPECT_EQ(second.digest(), first.digest());
   EXPECT_EQ(MeasuredCosts(path_, 1).digest(), first.digest()) << "the file holds what both rest on";
+}
+
+// Dies where it cannot clean up, longer than a second after the first figure.
+TEST_F(CostFileOfTwoTest, AKilledProcessLeavesAValidFileWithWhatWasMeasured) {
+  const pid_t child = fork();
+  if (child == 0) {
+    MeasuredCosts costs(path_, 1);
+    costs.on_measuring([](const Measuring& now) {
+      if (now.done == 1) kill(getpid(), SIGKILL);
+      std::this_thread::sleep_for(std::chrono::duration<double>(1.1 * kKeepSeconds));
+    });
+    costs.prepare(graph_, lowered_);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(read_cost_file(path_).size(), 1U);
+  MeasuredCosts next(path_, 1);
+  next.prepare(graph_, lowered_);
+  EXPECT_EQ(next.measured(), 1) << "what the file has is not measured again";
+}
+
+TEST_F(CostFileOfTwoTest, ARequestToStopKeepsWhatWasMeasuredAndSaysSo) {
+  MeasuredCosts costs(path_, 1);
+  costs.stop_if([&] { return costs.measured() == 1; });
+  try {
+    costs.prepare(graph_, lowered_);
+    FAIL() << "did not stop";
+  } catch (const MeasuringStopped& stopped) {
+    EXPECT_EQ(std::string(stopped.what()), "interrupted while measuring costs of 'two': 1 of 2 done; kept in " + path_ +
+                                               ", nothing else was written");
+  }
+  EXPECT_EQ(read_cost_file(path_).size(), 1U);
+}
+
+TEST_F(CostFileOfTwoTest, AFaultInBetweenKeepsWhatWasMeasured) {
+  MeasuredCosts costs(path_, 1, [&] { return costs.measured() == 0 ? int64_t{1} << 30 : 0; });
+  EXPECT_THROW(costs.prepare(graph_, lowered_), Error) << "no room for the second node";
+  EXPECT_EQ(read_cost_file(path_).size(), 1U);
 }
 
 TEST_F(CostFileOfTwoTest, AFileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured) {
