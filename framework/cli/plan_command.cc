@@ -117,7 +117,7 @@ int run_plan(int argc, char** argv) {
   if (!device.imagined) budget.emplace(train::make_budget(config, *device.memory));
   const int64_t limit_bytes = budget ? budget->limit_bytes() : parse_byte_limit(config.config.memory.budget).bytes;
   MeasuringLine measuring;
-  const train::PlanOptions plan_options{
+  train::PlanOptions plan_options{
       .estimate = options.estimate, .predict_step = prediction(options), .on_measuring = measuring.listener()};
   const train::PlannedRun run = [&] {
     try {
@@ -130,6 +130,7 @@ int run_plan(int argc, char** argv) {
       throw;
     }
   }();
+  plan_options.costs = run.cost_source;  // measured once, also where no file keeps them
   std::vector<train::BudgetPoint> frontier;
   if (options.frontier) frontier = train::plan_frontier(config, ops, *device.memory, options.points, plan_options);
   const std::string single = single_point_reason(run, config.config, frontier);

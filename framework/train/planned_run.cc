@@ -83,8 +83,9 @@ compile::CompileOptions compile_options(const config::Config& config, int thread
   return options;
 }
 
-std::unique_ptr<CostSource> make_cost_source(const config::Config& config, int threads, const ops::OpSet& ops,
+std::shared_ptr<CostSource> make_cost_source(const config::Config& config, int threads, const ops::OpSet& ops,
                                              const PlanOptions& options) {
+  if (options.costs) return options.costs;
   if (options.estimate) return estimated_costs(ops.table(), threads);
   return measured_costs(config.memory.cost_file, threads, options.on_measuring);
 }

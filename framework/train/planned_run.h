@@ -42,7 +42,7 @@ struct PlannedRun {
   double recompute_overhead_lower_bound = 0;  // of any schedule of that body within the budget
   std::string cost_digest;                    // of the measured costs; empty where none were needed
   CostNote costs;
-  std::unique_ptr<CostSource> cost_source;  // of the first compile_run, and of every further one
+  std::shared_ptr<CostSource> cost_source;  // of the first compile_run, and of every further one
   // Sum of the costs of a full step: as PlanOptions ask, and not of packed data, whose bodies come with their shapes.
   std::optional<double> predicted_step_seconds;
   double plan_seconds = 0;  // wall time of graphs, kernels and offsets
@@ -53,6 +53,7 @@ struct PlanOptions {
   bool estimate = false;                                   // costs from FLOPs and bytes, nothing is measured
   compile::CostSum predict_step = compile::CostSum::none;  // whether to fill predicted_step_seconds
   std::function<void(const compile::Measuring&)> on_measuring;
+  std::shared_ptr<CostSource> costs;  // of another run of this configuration, whose figures serve this one, too
 };
 
 // Throws Error(config) for what the configuration cannot mean, Error(data) for its data.
