@@ -12,6 +12,7 @@
 #include "framework/cli/output_file.h"
 #include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
+#include "framework/cli/stop_request.h"
 #include "framework/compile/whole_arena.h"
 #include "framework/train/plan_frontier.h"
 #include "memory/arena/plan_svg.h"
@@ -117,8 +118,11 @@ int run_plan(int argc, char** argv) {
   if (!device.imagined) budget.emplace(train::make_budget(config, *device.memory));
   const int64_t limit_bytes = budget ? budget->limit_bytes() : parse_byte_limit(config.config.memory.budget).bytes;
   MeasuringLine measuring;
-  train::PlanOptions plan_options{
-      .estimate = options.estimate, .predict_step = prediction(options), .on_measuring = measuring.listener()};
+  PlanningInterrupt interrupt("tidemark plan");
+  train::PlanOptions plan_options{.estimate = options.estimate,
+                                  .predict_step = prediction(options),
+                                  .on_measuring = interrupt.listener(measuring.listener()),
+                                  .stop_measuring = interrupt.stop()};
   const train::PlannedRun run = [&] {
     try {
       train::PlannedRun planned = train::prepare_run(config);

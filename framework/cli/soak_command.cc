@@ -6,8 +6,8 @@
 #include "framework/cli/allocator_records.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
-#include "framework/cli/measuring_line.h"
 #include "framework/cli/options.h"
+#include "framework/cli/plan_interruptibly.h"
 #include "framework/cli/run_device.h"
 #include "framework/cli/soak_report.h"
 #include "framework/cli/stop_request.h"
@@ -87,9 +87,8 @@ class Record {
 int64_t soak_training(const config::LoadedConfig& config, const SoakOptions& soak, RunDevice& device, Record& record) {
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);
-  MeasuringLine measuring;
-  const train::PlannedRun planned =
-      train::plan_run(config, ops, *device.memory, budget, {.on_measuring = measuring.listener()});
+  const train::PlannedRun planned = plan_interruptibly(config, ops, *device.memory, budget, "tidemark soak");
+  take_stop_signals();
   train::check_budget(planned, budget);
   const config::MemorySection& memory = config.config.memory;
   refuse_records_without_allocator(soak.records, planned.batch.packed());
@@ -120,6 +119,7 @@ CategoryBytes kv_cache(int64_t bytes) {
 // What the weights are is nothing to memory, so they are initial ones. Gives the budget.
 int64_t soak_generation(const config::LoadedConfig& loaded, const SoakOptions& options, RunDevice& device,
                         Record& record) {
+  take_stop_signals();
   const config::Config& config = loaded.config;
   const memory::Budget budget = train::make_budget(loaded, *device.memory);
   const ops::OpSet ops = ops::all_ops();
@@ -162,7 +162,6 @@ int run_soak(int argc, char** argv) {
   options.config.overrides.push_back("train.steps=" + std::to_string(options.steps));
   const config::LoadedConfig config = config::load_config(options.config.file, options.config.overrides, all_lists());
   RunDevice device = open_device(config);
-  take_stop_signals();
   Record record(*device.memory, options.steps, options.config.json ? std::cerr : std::cout);
   const int64_t budget_bytes = options.generate ? soak_generation(config, options, device, record)
                                                 : soak_training(config, options, device, record);

@@ -9,8 +9,8 @@
 #include "framework/cli/budget_watch.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
-#include "framework/cli/measuring_line.h"
 #include "framework/cli/options.h"
+#include "framework/cli/plan_interruptibly.h"
 #include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
 #include "framework/cli/stop_request.h"
@@ -144,9 +144,7 @@ int run_train(int argc, char** argv) {
   RunDevice device = open_device(config);
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);
-  MeasuringLine measuring;
-  const train::PlannedRun planned =
-      train::plan_run(config, ops, *device.memory, budget, {.on_measuring = measuring.listener()});
+  const train::PlannedRun planned = plan_interruptibly(config, ops, *device.memory, budget, "tidemark train");
   log(LogLevel::info, "planned",
       {{"model", planned.program->name},
        {"peak_bytes", planned.planned_peak_bytes},

@@ -15,7 +15,8 @@ struct Measuring {
   std::string_view graph;
   std::string_view node;
   int64_t done = 0;
-  int64_t missing = 0;  // of this graph at the start, figures that nodes share counted once
+  int64_t missing = 0;    // of this graph at the start, figures that nodes share counted once
+  std::string_view file;  // that keeps them, at the end of prepare() all of them; empty: none does
 };
 
 class Costs {

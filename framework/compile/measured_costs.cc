@@ -208,7 +208,7 @@ MeasuredCosts::Missing MeasuredCosts::missing(const Graph& graph, const LoweredN
 void MeasuredCosts::measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing,
                             CostFileWriter* writer) {
   if (missing.empty()) return;
-  Measuring now{.graph = graph.name(), .missing = static_cast<int64_t>(missing.size())};
+  Measuring now{.graph = graph.name(), .missing = static_cast<int64_t>(missing.size()), .file = path_};
   auto kept = std::chrono::steady_clock::now();
   for (const auto& [key, id] : missing) {
     now.node = graph.node(id).name;
@@ -219,8 +219,11 @@ void MeasuredCosts::measure(const Graph& graph, const LoweredNodes& lowered, con
     if (seconds_since(kept) < kKeepSeconds) continue;
     write(writer);
     kept = std::chrono::steady_clock::now();
+    now.file = path_;
   }
+  write(writer);
   now.node = {};
+  now.file = path_;
   if (tell_) tell_(now);
   obey_stop(now, writer);
 }

@@ -39,7 +39,7 @@ class MeasuredCosts : public Costs {
   // `room` is asked for the bytes that operands may take; by default those that this machine can give now.
   MeasuredCosts(std::string path, int threads, std::function<int64_t()> room = {});
 
-  // Called before each measurement of prepare(), and once after the last.
+  // Called before each measurement of prepare(), and once when the file has them.
   void on_measuring(std::function<void(const Measuring&)> tell) { tell_ = std::move(tell); }
 
   // Asked before each measurement of prepare(), and after the last: true makes prepare() throw MeasuringStopped.

@@ -28,9 +28,9 @@ void say_waiting(pid_t writer, const std::string& file) {
 
 class Measured : public CostSource {
  public:
-  Measured(const std::string& setting, int threads, std::function<void(const compile::Measuring&)> on_measuring)
-      : costs_(cost_file_path(setting), threads) {
-    costs_.on_measuring(std::move(on_measuring));
+  Measured(const std::string& setting, int threads, MeasureOptions options) : costs_(cost_file_path(setting), threads) {
+    costs_.on_measuring(std::move(options.on_measuring));
+    costs_.stop_if(std::move(options.stop_if));
     costs_.on_waiting([file = costs_.file()](pid_t writer) { say_waiting(writer, file); });
     if (!setting.empty()) return;
     costs_.on_not_kept([](const Error& why) { log(LogLevel::warning, "costs_not_kept", {{"why", why.what()}}); });
@@ -60,9 +60,8 @@ class Estimated : public CostSource {
 
 }  // namespace
 
-std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads,
-                                           std::function<void(const compile::Measuring&)> on_measuring) {
-  return std::make_unique<Measured>(setting, threads, std::move(on_measuring));
+std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads, MeasureOptions options) {
+  return std::make_unique<Measured>(setting, threads, std::move(options));
 }
 
 std::unique_ptr<CostSource> estimated_costs(const OpTable& ops, int threads) {

@@ -29,9 +29,12 @@ class CostSource {
 };
 
 // `setting`: memory.cost_file; empty for the file beside other caches of the user (without a home folder nothing is
-// kept); `on_measuring`: see MeasuredCosts::on_measuring. Throws as compile::MeasuredCosts.
-std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads,
-                                           std::function<void(const compile::Measuring&)> on_measuring = {});
+// kept); the rest: see compile::MeasuredCosts, and throws as that.
+struct MeasureOptions {
+  std::function<void(const compile::Measuring&)> on_measuring;
+  std::function<bool()> stop_if;
+};
+std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads, MeasureOptions options = {});
 
 // FLOPs and bytes instead of measurements, for `plan --estimate`. `ops` must outlive the result.
 std::unique_ptr<CostSource> estimated_costs(const OpTable& ops, int threads);

@@ -53,7 +53,8 @@ struct PlanOptions {
   bool estimate = false;                                   // costs from FLOPs and bytes, nothing is measured
   compile::CostSum predict_step = compile::CostSum::none;  // whether to fill predicted_step_seconds
   std::function<void(const compile::Measuring&)> on_measuring;
-  std::shared_ptr<CostSource> costs;  // of another run of this configuration, whose figures serve this one, too
+  std::function<bool()> stop_measuring;  // true between two measurements: compile::MeasuringStopped is thrown
+  std::shared_ptr<CostSource> costs;     // of another run of this configuration, whose figures serve this one, too
 };
 
 // Throws Error(config) for what the configuration cannot mean, Error(data) for its data.
