@@ -13,11 +13,24 @@ namespace {
 constexpr double kStatisticsFlops = 4;
 constexpr double kApplyFlops = 4;
 constexpr double kForwardFlops = kStatisticsFlops + kApplyFlops;
+constexpr double kResidualFlops = 1;
 constexpr double kGradientFlops = 13;
+constexpr double kMaskFlops = 3;
 constexpr double kInferenceFlops = 4;
 constexpr double kUpdateFlops = 12;
 
 double elements(const OpCall& call, size_t i) { return static_cast<double>(call.input(i).shape.elements()); }
+
+double flops_with_residual(const OpCall& call, double flops, size_t residual) {
+  return (flops + (call.has(residual) ? kResidualFlops : 0)) * elements(call, 0);
+}
+
+// y of the ops that normalize.
+OutputSpec normalized(const OpCall& call, size_t residual) {
+  OutputSpec y{.type = call.input(0), .may_share = {0}};
+  if (call.has(residual)) y.may_share.push_back(residual);
+  return y;
+}
 
 class BatchNorm : public Op {
  public:
@@ -25,7 +38,9 @@ class BatchNorm : public Op {
 
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
     const ValueType statistics{DType::f32, batch_norm_shape(call).statistics()};
-    return {{.type = call.input(0)}, {.type = statistics, .suffix = "mean"}, {.type = statistics, .suffix = "rstd"}};
+    return {normalized(call, kBatchNormResidual),
+            {.type = statistics, .suffix = "mean"},
+            {.type = statistics, .suffix = "rstd"}};
   }
 
   void gradient(GradientContext& context) const override {
@@ -33,20 +48,29 @@ class BatchNorm : public Op {
       throw Error(ErrorCode::config, "op 'batch_norm': its outputs 'mean' and 'rstd' have no gradient");
     }
     const Attributes& forward = context.forward().attributes;
-    const bool relu = forward.boolean_or("relu", false);
+    bool relu = forward.boolean_or("relu", false);
+    ValueId dz = context.output_gradient(0);
+    if (context.input(kBatchNormResidual).valid()) {
+      if (relu) dz = context.emit("relu_grad", "dz", {context.output(0), dz})[0];
+      relu = false;
+      context.add_gradient(kBatchNormResidual, dz);
+    }
+    if (!context.needs_gradient(0) && !context.needs_gradient(1) && !context.needs_gradient(2)) return;
     const ValueId gamma_sum = context.needs_gradient(1) ? context.accumulator(1) : ValueId();
     const ValueId beta_sum = context.needs_gradient(2) ? context.accumulator(2) : ValueId();
     const std::vector<ValueId> gradients =
         context.emit("batch_norm_grad", "grad",
-                     {context.output_gradient(0), context.input(0), context.input(1), context.output(1),
-                      context.output(2), relu ? context.output(0) : ValueId(), gamma_sum, beta_sum},
+                     {dz, context.input(0), context.input(1), context.output(1), context.output(2),
+                      relu ? context.input(2) : ValueId(), gamma_sum, beta_sum},
                      {{"group", forward.integer("group")}, {"relu", relu}});
     if (context.needs_gradient(0)) context.add_gradient(0, gradients[0]);
     give(context, 1, gamma_sum, gradients[1]);
     give(context, 2, beta_sum, gradients[2]);
   }
 
-  Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kForwardFlops * elements(call, 0)); }
+  Cost cost(const OpCall& call) const override {
+    return operand_cost(*this, call, flops_with_residual(call, kForwardFlops, kBatchNormResidual));
+  }
 
  private:
   static void give(GradientContext& context, size_t i, ValueId sum, ValueId gradient) {
@@ -76,9 +100,11 @@ class BatchNormApply : public Op {
   std::string_view name() const override { return "batch_norm_apply"; }
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
     batch_norm_apply_shape(call);
-    return {{.type = call.input(0), .may_share = {0}}};
+    return {normalized(call, kBatchNormApplyResidual)};
   }
-  Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kApplyFlops * elements(call, 0)); }
+  Cost cost(const OpCall& call) const override {
+    return operand_cost(*this, call, flops_with_residual(call, kApplyFlops, kBatchNormApplyResidual));
+  }
 };
 
 std::vector<NodePart> split_batch_norm(const OpCall& call) {
@@ -86,6 +112,8 @@ std::vector<NodePart> split_batch_norm(const OpCall& call) {
   const int64_t group = whole.integer("group");
   const auto input = [](size_t i) { return PartOperand{.of_outputs = false, .index = i}; };
   const auto output = [](size_t i) { return PartOperand{.of_outputs = true, .index = i}; };
+  std::vector<PartOperand> of_apply = {input(0), input(1), input(2), output(1), output(2)};
+  if (call.has(kBatchNormResidual)) of_apply.push_back(input(kBatchNormResidual));
   return {{.op = "batch_norm_statistics",
            .suffix = "statistics",
            .attributes = {{"group", group}, {"eps", whole.real("eps")}},
@@ -94,7 +122,7 @@ std::vector<NodePart> split_batch_norm(const OpCall& call) {
           {.op = "batch_norm_apply",
            .suffix = "",
            .attributes = {{"group", group}, {"relu", whole.boolean_or("relu", false)}},
-           .inputs = {input(0), input(1), input(2), output(1), output(2)},
+           .inputs = of_apply,
            .outputs = {0}}};
 }
 
@@ -107,7 +135,10 @@ class BatchNormGrad : public Op {
             {.type = per_channel, .suffix = "dgamma", .category = Category::gradients, .overwrites = 6},
             {.type = per_channel, .suffix = "dbeta", .category = Category::gradients, .overwrites = 7}};
   }
-  Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kGradientFlops * elements(call, 1)); }
+  Cost cost(const OpCall& call) const override {
+    const double mask = call.attributes.boolean_or("relu", false) ? kMaskFlops : 0;
+    return operand_cost(*this, call, (kGradientFlops + mask) * elements(call, 1));
+  }
 };
 
 class BatchNormInference : public Op {
@@ -115,10 +146,10 @@ class BatchNormInference : public Op {
   std::string_view name() const override { return "batch_norm_inference"; }
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
     batch_norm_inference_shape(call);
-    return {{.type = call.input(0), .may_share = {0}}};
+    return {normalized(call, kBatchNormInferenceResidual)};
   }
   Cost cost(const OpCall& call) const override {
-    return operand_cost(*this, call, kInferenceFlops * elements(call, 0));
+    return operand_cost(*this, call, flops_with_residual(call, kInferenceFlops, kBatchNormInferenceResidual));
   }
 };
 

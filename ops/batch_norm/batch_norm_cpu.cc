@@ -19,8 +19,6 @@ class BatchNormGradCpu : public BatchNormKernel {
 
   void run(const KernelArgs& args) const override {
     const float *dy = floats(args.inputs[0]), *x = floats(args.inputs[1]);
-    const float* y = relu_ ? floats(args.inputs[5]) : nullptr;
-    const float *mean = floats(args.inputs[3]), *rstd = floats(args.inputs[4]);
     float* dx = static_cast<float*>(args.outputs[0]);
     float* chunk_dz = reinterpret_cast<float*>(args.workspace);
     float* chunk_dz_xhat = chunk_dz + chunk_floats();
@@ -28,28 +26,31 @@ class BatchNormGradCpu : public BatchNormKernel {
     float* sum_dz_xhat = sum_dz + group_floats();
 
     for_each_chunk([&](const Chunk& chunk, int64_t i) {
-      const int64_t at = chunk.first_row * channels_, group = chunk.group * channels_;
-      sums_(dy + at, x + at, y ? y + at : nullptr, chunk.rows, channels_, mean + group, rstd + group,
-            chunk_dz + i * channels_, chunk_dz_xhat + i * channels_);
+      const int64_t at = chunk.first_row * channels_;
+      sums_(dy + at, x + at, chunk.rows, channels_, channels_of(args, chunk), relu_, chunk_dz + i * channels_,
+            chunk_dz_xhat + i * channels_);
     });
     for_each_group_channel([&](int64_t g, int64_t c) {
       sum_dz[g * channels_ + c] = sum_of_chunks(chunk_dz, g, c);
       sum_dz_xhat[g * channels_ + c] = sum_of_chunks(chunk_dz_xhat, g, c);
     });
-    sum_groups(sum_dz_xhat, optional_input(args, 6), static_cast<float*>(args.outputs[1]));
-    sum_groups(sum_dz, optional_input(args, 7), static_cast<float*>(args.outputs[2]));
+    sum_groups(sum_dz_xhat, optional_floats(args, 6), static_cast<float*>(args.outputs[1]));
+    sum_groups(sum_dz, optional_floats(args, 7), static_cast<float*>(args.outputs[2]));
     for_each_chunk([&](const Chunk& chunk, int64_t) {
       const int64_t at = chunk.first_row * channels_, group = chunk.group * channels_;
       const float inverse_count = 1.0f / static_cast<float>(chunks_.rows_of_group(chunk.group));
-      const BatchNormGradient of{mean + group,   rstd + group,        floats(args.inputs[2]),
-                                 sum_dz + group, sum_dz_xhat + group, inverse_count};
-      gradient_(dy + at, x + at, y ? y + at : nullptr, chunk.rows, channels_, of, dx + at);
+      gradient_(dy + at, x + at, chunk.rows, channels_, channels_of(args, chunk), relu_,
+                {sum_dz + group, sum_dz_xhat + group, inverse_count}, dx + at);
     });
   }
 
  private:
-  static const float* optional_input(const KernelArgs& args, size_t i) {
-    return i < args.inputs.size() ? floats(args.inputs[i]) : nullptr;
+  BatchNormChannels channels_of(const KernelArgs& args, const Chunk& chunk) const {
+    const int64_t group = chunk.group * channels_;
+    return {.mean = floats(args.inputs[3]) + group,
+            .rstd = floats(args.inputs[4]) + group,
+            .gamma = floats(args.inputs[2]),
+            .beta = optional_floats(args, 5)};
   }
 
   float sum_of_chunks(const float* chunk_sums, int64_t g, int64_t c) const {
@@ -80,14 +81,16 @@ class BatchNormInferenceCpu : public BatchNormKernel {
 
   void run(const KernelArgs& args) const override {
     const float* x = floats(args.inputs[0]);
-    const float *gamma = floats(args.inputs[1]), *beta = floats(args.inputs[2]);
-    const float *mean = floats(args.inputs[3]), *variance = floats(args.inputs[4]);
+    const float* variance = floats(args.inputs[4]);
+    const float* residual = optional_floats(args, kBatchNormInferenceResidual);
     float* y = static_cast<float*>(args.outputs[0]);
     float* rstd = reinterpret_cast<float*>(args.workspace);
     for (int64_t c = 0; c < channels_; ++c) rstd[c] = static_cast<float>(1.0 / std::sqrt(variance[c] + eps_));
+    const BatchNormChannels of{
+        .mean = floats(args.inputs[3]), .rstd = rstd, .gamma = floats(args.inputs[1]), .beta = floats(args.inputs[2])};
     for_each_chunk([&](const Chunk& chunk, int64_t) {
       const int64_t at = chunk.first_row * channels_;
-      normalize_(x + at, chunk.rows, channels_, mean, rstd, gamma, beta, relu_, y + at);
+      normalize_(x + at, residual ? residual + at : nullptr, chunk.rows, channels_, of, relu_, y + at);
     });
   }
 

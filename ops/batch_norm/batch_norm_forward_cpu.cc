@@ -55,13 +55,14 @@ class Statistics : public BatchNormKernel {
   decltype(&isa_v2::batch_moments) moments_ = TM_SIMD_CHOICE(batch_moments);
 };
 
-// One pass over x, with statistics that are there.
-void normalize(const BatchNormKernel& rows, const float* x, const float* gamma, const float* beta, const float* mean,
-               const float* rstd, float* y) {
+// One pass over x and residual (nullptr: none). `of` has the statistics of all groups.
+void normalize(const BatchNormKernel& rows, const float* x, const float* residual, const BatchNormChannels& of,
+               float* y) {
   const auto batch_normalize = TM_SIMD_CHOICE(batch_normalize);
   rows.for_each_chunk([&](const Chunk& chunk, int64_t) {
     const int64_t at = chunk.first_row * rows.channels(), group = chunk.group * rows.channels();
-    batch_normalize(x + at, chunk.rows, rows.channels(), mean + group, rstd + group, gamma, beta, rows.relu(), y + at);
+    batch_normalize(x + at, residual ? residual + at : nullptr, chunk.rows, rows.channels(),
+                    {of.mean + group, of.rstd + group, of.gamma, of.beta}, rows.relu(), y + at);
   });
 }
 
@@ -70,8 +71,12 @@ class Apply : public BatchNormKernel {
   using BatchNormKernel::BatchNormKernel;
 
   void run(const KernelArgs& args) const override {
-    normalize(*this, floats(args.inputs[0]), floats(args.inputs[1]), floats(args.inputs[2]), floats(args.inputs[3]),
-              floats(args.inputs[4]), static_cast<float*>(args.outputs[0]));
+    const BatchNormChannels of{.mean = floats(args.inputs[3]),
+                               .rstd = floats(args.inputs[4]),
+                               .gamma = floats(args.inputs[1]),
+                               .beta = floats(args.inputs[2])};
+    normalize(*this, floats(args.inputs[0]), optional_floats(args, kBatchNormApplyResidual), of,
+              static_cast<float*>(args.outputs[0]));
   }
 };
 
@@ -84,8 +89,9 @@ class Forward : public Statistics {
     const float* x = floats(args.inputs[0]);
     float *mean = static_cast<float*>(args.outputs[1]), *rstd = static_cast<float*>(args.outputs[2]);
     find(x, mean, rstd, args.workspace);
-    normalize(*this, x, floats(args.inputs[1]), floats(args.inputs[2]), mean, rstd,
-              static_cast<float*>(args.outputs[0]));
+    const BatchNormChannels of{
+        .mean = mean, .rstd = rstd, .gamma = floats(args.inputs[1]), .beta = floats(args.inputs[2])};
+    normalize(*this, x, optional_floats(args, kBatchNormResidual), of, static_cast<float*>(args.outputs[0]));
   }
 };
 

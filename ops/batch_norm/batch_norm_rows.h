@@ -11,6 +11,11 @@ namespace tidemark::ops {
 
 inline const float* floats(const void* p) { return static_cast<const float*>(p); }
 
+// nullptr if absent.
+inline const float* optional_floats(const KernelArgs& args, size_t i) {
+  return i < args.inputs.size() ? floats(args.inputs[i]) : nullptr;
+}
+
 class BatchNormKernel : public Kernel {
  public:
   BatchNormKernel(const BatchNormShape& s, int threads)

@@ -24,15 +24,20 @@ void read_group(std::string_view op, const OpCall& call, BatchNormShape& s) {
   throw Error(ErrorCode::config, "op '" + std::string(op) + "': wanted group >= 1, given " + std::to_string(s.group));
 }
 
+void require_residual(std::string_view op, const OpCall& call, size_t operand) {
+  require_type(op, call, operand, "residual", call.input(0));
+}
+
 }  // namespace
 
 BatchNormShape batch_norm_shape(const OpCall& call) {
   constexpr std::string_view op = "batch_norm";
-  require_inputs(op, call, 3, 3);
+  require_inputs(op, call, 3, 4);
   BatchNormShape s = shape_of(op, call, 0);
   read_group(op, call, s);
   require_shape(op, call, 1, "gamma", {s.channels});
   require_shape(op, call, 2, "beta", {s.channels});
+  require_residual(op, call, kBatchNormResidual);
   return s;
 }
 
@@ -46,13 +51,14 @@ BatchNormShape batch_norm_statistics_shape(const OpCall& call) {
 
 BatchNormShape batch_norm_apply_shape(const OpCall& call) {
   constexpr std::string_view op = "batch_norm_apply";
-  require_inputs(op, call, 5, 5);
+  require_inputs(op, call, 5, 6);
   BatchNormShape s = shape_of(op, call, 0);
   read_group(op, call, s);
   require_shape(op, call, 1, "gamma", {s.channels});
   require_shape(op, call, 2, "beta", {s.channels});
   require_type(op, call, 3, "mean", {DType::f32, s.statistics()});
   require_type(op, call, 4, "rstd", {DType::f32, s.statistics()});
+  require_residual(op, call, kBatchNormApplyResidual);
   return s;
 }
 
@@ -66,19 +72,20 @@ BatchNormShape batch_norm_grad_shape(const OpCall& call) {
   require_type(op, call, 2, "gamma", per_channel);
   require_type(op, call, 3, "mean", {DType::f32, s.statistics()});
   require_type(op, call, 4, "rstd", {DType::f32, s.statistics()});
-  require_type(op, call, 5, "y", call.input(1));
+  require_type(op, call, 5, "beta", per_channel);
   require_type(op, call, 6, "acc_dgamma", per_channel);
   require_type(op, call, 7, "acc_dbeta", per_channel);
-  if (s.relu && !call.has(5)) refuse_operand(op, "y", to_string(call.input(1)), "none, with relu");
+  if (s.relu && !call.has(5)) refuse_operand(op, "beta", to_string(per_channel), "none, with relu");
   return s;
 }
 
 BatchNormShape batch_norm_inference_shape(const OpCall& call) {
   constexpr std::string_view op = "batch_norm_inference";
-  require_inputs(op, call, 5, 5);
+  require_inputs(op, call, 5, 6);
   const BatchNormShape s = shape_of(op, call, 0);
   const char* names[] = {"gamma", "beta", "running_mean", "running_var"};
   for (size_t i = 0; i < 4; ++i) require_type(op, call, i + 1, names[i], {DType::f32, {s.channels}});
+  require_residual(op, call, kBatchNormInferenceResidual);
   return s;
 }
 

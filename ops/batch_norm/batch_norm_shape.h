@@ -5,6 +5,9 @@
 
 namespace tidemark::ops {
 
+// Where the ops take the residual.
+inline constexpr size_t kBatchNormResidual = 3, kBatchNormApplyResidual = 5, kBatchNormInferenceResidual = 5;
+
 struct BatchNormShape {
   int64_t samples = 0, spatial = 0, channels = 0;  // x is samples * spatial rows of channels
   int64_t group = 0;
