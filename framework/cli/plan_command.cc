@@ -10,6 +10,7 @@
 #include "framework/cli/measuring_line.h"
 #include "framework/cli/options.h"
 #include "framework/cli/output_file.h"
+#include "framework/cli/plan_explanation.h"
 #include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
 #include "framework/cli/stop_request.h"
@@ -26,6 +27,7 @@ struct PlanOptions {
   ConfigOptions config;
   std::string budget;
   std::string svg;
+  std::string body;
   bool explain = false;
   bool frontier = false;
   bool estimate = false;
@@ -36,16 +38,20 @@ int parse(PlanOptions& options, int argc, char** argv) {
   CLI::App app("Prints the peak of device memory and what it is for; takes no device memory", "tidemark plan");
   add_config_options(app, options.config);
   app.add_option("--budget", options.budget, "Instead of memory.budget: 4GiB, 1048576 or 90%")->check(not_empty());
-  app.add_option(
-         "--svg", options.svg,
-         "Draws into this SVG file: the arena of the body with the peak (instructions to the right, offsets in bytes "
-         "upwards, categories in colour), or "
-         "the curve of --frontier")
+  app.add_option("--svg", options.svg,
+                 "Draws into this SVG file: the arena of the body with the peak or of --body (instructions to the "
+                 "right, offsets in bytes "
+                 "upwards, categories in colour), or "
+                 "the curve of --frontier")
       ->check(not_empty());
   app.add_flag("--explain", options.explain,
                "Also the largest tensors at the peak, the kernels, what runs again, and the predicted step, for which "
                "costs are measured that are not known yet (so do --json and --frontier; a plan alone measures only "
                "where it does not fit without recomputation)");
+  app.add_option("--body", options.body,
+                 "The body that --explain tells of and --svg draws: a name of those that the plan lists. Without it, "
+                 "of the bodies that fill the most pages the one that runs most often")
+      ->check(not_empty());
   auto* frontier = app.add_flag(
       "--frontier", options.frontier,
       "Also the curve of budget against the extra cost of recomputation (overhead; `at least`: what no schedule within "
@@ -59,9 +65,8 @@ int parse(PlanOptions& options, int argc, char** argv) {
   return parse_command_line(app, argc, argv);
 }
 
-void draw_arena(const train::PlannedRun& run, const std::string& path) {
-  const compile::Program& program = *run.program;
-  const compile::WholeArena whole = compile::whole_arena(program, program.bodies[program.peak_body]);
+void draw_arena(const compile::Program& program, const compile::Body& body, const std::string& path) {
+  const compile::WholeArena whole = compile::whole_arena(program, body);
   write_output_file(path, [&](std::ostream& out) { memory::write_plan_svg(whole.trace, whole.plan, out); });
 }
 
@@ -105,57 +110,97 @@ std::string budget_override(const std::string& budget) {
   return "memory.budget=" + budget;
 }
 
+class PlanCommand {
+ public:
+  explicit PlanCommand(const PlanOptions& options)
+      : options_(options),
+        config_(config::load_config(options.config.file, options.config.overrides, all_lists())),
+        device_(plan_device(config_, options.estimate)),
+        plan_options_({.estimate = options.estimate,
+                       .predict_step = prediction(options),
+                       .on_measuring = interrupt_.listener(measuring_.listener()),
+                       .stop_measuring = interrupt_.stop()}) {
+    if (!device_.imagined) budget_.emplace(train::make_budget(config_, *device_.memory));
+    limit_bytes_ = budget_ ? budget_->limit_bytes() : parse_byte_limit(config_.config.memory.budget).bytes;
+  }
+
+  void execute() {
+    const train::PlannedRun run = plan();
+    const compile::Body& body = find_body(*run.program, options_.body);
+    const std::vector<train::BudgetPoint> frontier = plan_curve();
+    draw(run, body, frontier);
+    const std::string single = single_point_reason(run, config_.config, frontier);
+    if (options_.config.json) {
+      auto json = plan_json(run, device_.choice.name);
+      if (options_.frontier) json["frontier"] = frontier_json(frontier);
+      if (!single.empty()) json["frontier_is_one_point"] = single;
+      std::cout << json.dump(2) << '\n';
+    } else {
+      print_plan(run, device_.choice.name, std::cout);
+      if (options_.explain) explain_plan(run, body, std::cout);
+      if (options_.frontier) print_frontier(frontier, single, options_.estimate, std::cout);
+    }
+    std::cout.flush();
+    check(run);
+  }
+
+ private:
+  train::PlannedRun plan() {
+    try {
+      train::PlannedRun run = train::prepare_run(config_);
+      train::compile_run(run, config_, ops_, *device_.memory, limit_bytes_, plan_options_);
+      plan_options_.costs = run.cost_source;  // measured once, also where no file keeps them
+      return run;
+    } catch (const Error& error) {
+      if (options_.config.json && error.code() == ErrorCode::out_of_memory)
+        std::cout << refusal_json(config_.config, device_.choice.name, limit_bytes_, error).dump(2) << std::endl;
+      throw;
+    }
+  }
+
+  std::vector<train::BudgetPoint> plan_curve() const {
+    if (!options_.frontier) return {};
+    return train::plan_frontier(config_, ops_, *device_.memory, options_.points, plan_options_);
+  }
+
+  void draw(const train::PlannedRun& run, const compile::Body& body,
+            const std::vector<train::BudgetPoint>& frontier) const {
+    if (options_.svg.empty()) return;
+    if (options_.frontier) {
+      draw_frontier(run.program->name, frontier, options_.svg);
+    } else {
+      draw_arena(*run.program, body, options_.svg);
+    }
+  }
+
+  void check(const train::PlannedRun& run) const {
+    if (budget_) train::check_budget(run, *budget_);
+    if (!budget_ && run.planned_peak_bytes > limit_bytes_)
+      throw Error(ErrorCode::out_of_memory, "estimated peak is " + format_bytes(run.planned_peak_bytes) +
+                                                ", budget is " + format_bytes(limit_bytes_) +
+                                                "; set memory.recompute: auto or lower memory.micro_batch");
+  }
+
+  const PlanOptions& options_;
+  const config::LoadedConfig config_;
+  const RunDevice device_;
+  const ops::OpSet ops_ = ops::all_ops();
+  MeasuringLine measuring_;
+  PlanningInterrupt interrupt_{"tidemark plan"};
+  train::PlanOptions plan_options_;
+  std::optional<memory::Budget> budget_;
+  int64_t limit_bytes_ = 0;
+};
+
 }  // namespace
 
 int run_plan(int argc, char** argv) {
   PlanOptions options;
   if (const int code = parse(options, argc, argv); code >= 0) return code;
+  if (!options.body.empty() && !options.explain && (options.svg.empty() || options.frontier))
+    throw Error(ErrorCode::config, "--body says which body --explain tells of and --svg draws; give one of them");
   if (!options.budget.empty()) options.config.overrides.push_back(budget_override(options.budget));
-  const config::LoadedConfig config = config::load_config(options.config.file, options.config.overrides, all_lists());
-  const RunDevice device = plan_device(config, options.estimate);
-  const ops::OpSet ops = ops::all_ops();
-  std::optional<memory::Budget> budget;
-  if (!device.imagined) budget.emplace(train::make_budget(config, *device.memory));
-  const int64_t limit_bytes = budget ? budget->limit_bytes() : parse_byte_limit(config.config.memory.budget).bytes;
-  MeasuringLine measuring;
-  PlanningInterrupt interrupt("tidemark plan");
-  train::PlanOptions plan_options{.estimate = options.estimate,
-                                  .predict_step = prediction(options),
-                                  .on_measuring = interrupt.listener(measuring.listener()),
-                                  .stop_measuring = interrupt.stop()};
-  const train::PlannedRun run = [&] {
-    try {
-      train::PlannedRun planned = train::prepare_run(config);
-      train::compile_run(planned, config, ops, *device.memory, limit_bytes, plan_options);
-      return planned;
-    } catch (const Error& error) {
-      if (options.config.json && error.code() == ErrorCode::out_of_memory)
-        std::cout << refusal_json(config.config, device.choice.name, limit_bytes, error).dump(2) << std::endl;
-      throw;
-    }
-  }();
-  plan_options.costs = run.cost_source;  // measured once, also where no file keeps them
-  std::vector<train::BudgetPoint> frontier;
-  if (options.frontier) frontier = train::plan_frontier(config, ops, *device.memory, options.points, plan_options);
-  const std::string single = single_point_reason(run, config.config, frontier);
-  if (!options.svg.empty() && !options.frontier) draw_arena(run, options.svg);
-  if (!options.svg.empty() && options.frontier) draw_frontier(run.program->name, frontier, options.svg);
-  if (options.config.json) {
-    auto json = plan_json(run, device.choice.name);
-    if (options.frontier) json["frontier"] = frontier_json(frontier);
-    if (!single.empty()) json["frontier_is_one_point"] = single;
-    std::cout << json.dump(2) << '\n';
-  } else {
-    print_plan(run, device.choice.name, std::cout);
-    if (options.explain) explain_plan(run, std::cout);
-    if (options.frontier) print_frontier(frontier, single, options.estimate, std::cout);
-  }
-  std::cout.flush();
-  if (budget) train::check_budget(run, *budget);
-  if (!budget && run.planned_peak_bytes > limit_bytes)
-    throw Error(ErrorCode::out_of_memory, "estimated peak is " + format_bytes(run.planned_peak_bytes) + ", budget is " +
-                                              format_bytes(limit_bytes) +
-                                              "; set memory.recompute: auto or lower memory.micro_batch");
+  PlanCommand(options).execute();
   return 0;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <ostream>
 
 #include "base/bytes.h"
@@ -13,8 +12,6 @@ namespace tidemark::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr size_t kTensorsExplained = 10;
 
 ordered_json bodies_json(const compile::Program& program) {
   ordered_json bodies = ordered_json::array();
@@ -69,40 +66,6 @@ int64_t parameter_count(const compile::Program& program) {
   for (const compile::Tensor& t : program.persistent)
     if (t.category == Category::weights) count += t.type.shape.elements();
   return count;
-}
-
-// Copies of nodes are the instructions that run again.
-bool runs_again(const compile::Instruction& instruction) {
-  return instruction.node.find("/again") != std::string::npos;
-}
-
-// What the body costs without its further runs: what Recomputation::overhead is measured by. 0 if not known.
-int64_t first_run_nanoseconds(const compile::Body& body) {
-  int64_t sum = 0;
-  for (const compile::Instruction& i : body.instructions) {
-    if (!i.cost_nanoseconds) return 0;
-    if (!runs_again(i)) sum += *i.cost_nanoseconds;
-  }
-  return sum;
-}
-
-// What the copies make was let go in between.
-void explain_recomputation(const compile::Body& body, const char* label, std::ostream& out) {
-  if (body.recomputation.further_runs == 0) return;
-  const int64_t first_nanoseconds = first_run_nanoseconds(body);
-  out << fmt::format("run again in '{}', so that what they make need not be kept", body.name);
-  if (first_nanoseconds > 0) out << "; cost, and its share of what all else there costs" << label;
-  out << '\n';
-  for (const compile::Instruction& i : body.instructions) {
-    if (!runs_again(i)) continue;
-    int64_t bytes = 0;
-    for (ValueId v : i.output_values) bytes += body.graph.value(v).type.bytes();
-    out << fmt::format("  {:>12}", format_bytes(bytes));
-    if (first_nanoseconds > 0)
-      out << fmt::format("  {:>10.4f} ms {:>8.4f} %", 1e-6 * static_cast<double>(*i.cost_nanoseconds),
-                         100 * static_cast<double>(*i.cost_nanoseconds) / static_cast<double>(first_nanoseconds));
-    out << fmt::format("  {:<28} {}\n", i.op, i.node);
-  }
 }
 
 // Names say how many samples, and for packed data how many rows.
@@ -208,23 +171,6 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
   out << fmt::format("  {:<14} {}\n", "free in arena", exact(run.planned_peak_bytes - live));
   print_bodies(run, out);
   out << fmt::format("planned in {:.3f} s, digest {}\n", run.plan_seconds, run.plan_digest.substr(0, 16));
-}
-
-void explain_plan(const train::PlannedRun& run, std::ostream& out) {
-  const compile::Program& program = *run.program;
-  const compile::Body& body = program.bodies[program.peak_body];
-  const std::string at =
-      body.instructions.empty() ? "the start" : "'" + body.instructions[program.peak_instruction].node + "'";
-  out << fmt::format("the peak is in '{}' at {}; the largest tensors there\n", body.name, at);
-  for (const compile::PeakTensor& t : program.tensors_at_peak(kTensorsExplained))
-    out << fmt::format("  {:>12}  {:<12} {}\n", format_bytes(t.bytes), to_string(t.category), t.name);
-  for (const compile::Body& b : program.bodies) explain_recomputation(b, label(run), out);
-  std::map<std::string, std::map<std::string, int>> kernels;
-  for (const compile::Body& b : program.bodies)
-    for (const compile::Instruction& i : b.instructions) ++kernels[i.op][i.kernel_name];
-  out << "kernels\n";
-  for (const auto& [op, names] : kernels)
-    for (const auto& [name, count] : names) out << fmt::format("  {:<28} {:<36} {:>5} uses\n", op, name, count);
 }
 
 std::string single_point_reason(const train::PlannedRun& run, const config::Config& config,

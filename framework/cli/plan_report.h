@@ -25,10 +25,6 @@ nlohmann::ordered_json refusal_json(const config::Config& config, const std::str
 // The same for people: the line, what it is made of, the bodies.
 void print_plan(const train::PlannedRun& run, const std::string& device, std::ostream& out);
 
-// The ten largest tensors at the peak, which kernel every op takes, and which instructions of each body run again, with
-// what each costs.
-void explain_plan(const train::PlannedRun& run, std::ostream& out);
-
 // Why the curve of a plan is one point; empty if it has more.
 std::string single_point_reason(const train::PlannedRun& run, const config::Config& config,
                                 const std::vector<train::BudgetPoint>& points);

@@ -23,17 +23,6 @@ constexpr int64_t kOffsetWorkInRecomputation = 500'000;
 // Times the usual effort: the plan of the budget that was given runs at every step, those of other budgets never.
 constexpr int64_t kWorkOfKeptPlan = 4;
 
-int64_t total(const CategoryBytes& bytes) {
-  int64_t sum = 0;
-  for (int64_t b : bytes) sum += b;
-  return sum;
-}
-
-// Where most bytes are live.
-size_t peak_instruction(const Body& body) {
-  return static_cast<size_t>(std::ranges::max_element(body.live, {}, total) - body.live.begin());
-}
-
 struct Compiled {
   Body body;
   LoweredNodes lowered;
@@ -185,7 +174,7 @@ class BodyCompiler {
   }
 
   std::string refusal(const Body& plain, const Body& least, int64_t least_bytes, const Planned& planned) const {
-    const size_t at = peak_instruction(least);
+    const size_t at = peak_instruction_of(least);
     return refusal_text({options_.name, options_.recompute, options_.arena_budget_bytes, least_bytes,
                          memory::least_conceivable_peak(planned.trace).bytes},
                         plain, at < least.instructions.size() ? &least.instructions[at] : nullptr);
@@ -321,9 +310,7 @@ void find_peak(Program& program) {
     program.arena_bytes = body.peak_bytes;
     program.peak_body = b;
   }
-  const Body& body = program.bodies[program.peak_body];
-  program.peak_instruction = peak_instruction(body);
-  program.peak_categories = body.live[program.peak_instruction];
+  program.set_peak_body(program.peak_body);
 }
 
 // A refusal of one body names the least budget of all of them.

@@ -1,6 +1,8 @@
 #include "framework/compile/program.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -42,14 +44,29 @@ const Tensor& Program::persistent_tensor(std::string_view wanted) const {
   return find_tensor(persistent, wanted, "the persistent tensors of '" + name + "'");
 }
 
+size_t peak_instruction_of(const Body& body) {
+  const auto total = [](const CategoryBytes& bytes) { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); };
+  return static_cast<size_t>(std::ranges::max_element(body.live, {}, total) - body.live.begin());
+}
+
+void Program::set_peak_body(size_t body) {
+  peak_body = body;
+  peak_instruction = peak_instruction_of(bodies[body]);
+  peak_categories = bodies[body].live[peak_instruction];
+}
+
 std::vector<PeakTensor> Program::tensors_at_peak(size_t count) const {
-  const Body& body = bodies[peak_body];
+  return tensors_at_peak(bodies[peak_body], count);
+}
+
+std::vector<PeakTensor> Program::tensors_at_peak(const Body& body, size_t count) const {
+  const auto at = static_cast<int64_t>(peak_instruction_of(body));
   std::vector<PeakTensor> tensors;
   for (const Tensor& t : persistent) tensors.push_back({t.name, t.bytes(), t.category});
   if (body.shares_step_segment)
     for (const Tensor& t : step) tensors.push_back({t.name, t.bytes(), t.category});
   for (size_t i = 0; i < body.trace.buffers.size(); ++i)
-    if (const memory::Buffer& b = body.trace.buffers[i]; lives_at(b, static_cast<int64_t>(peak_instruction)))
+    if (const memory::Buffer& b = body.trace.buffers[i]; lives_at(b, at))
       tensors.push_back({body.buffer_names[i], b.bytes, b.category});
   std::ranges::stable_sort(tensors, std::greater<>{}, &PeakTensor::bytes);
   tensors.resize(std::min(count, tensors.size()));

@@ -81,6 +81,9 @@ struct Body {
   const Tensor& result(std::string_view name) const;
 };
 
+// At which instruction most bytes are live.
+size_t peak_instruction_of(const Body& body);
+
 struct PeakTensor {
   std::string name;
   int64_t bytes = 0;
@@ -96,7 +99,7 @@ struct Program {
   std::vector<Body> bodies;
   int64_t arena_bytes = 0;          // the highest offset any body touches
   int64_t lower_bound_bytes = 0;    // no layout of these schedules needs less
-  size_t peak_body = 0;             // which body sets arena_bytes
+  size_t peak_body = 0;             // which body sets arena_bytes; see set_peak_body
   size_t peak_instruction = 0;      // and at which of its instructions most bytes are live
   CategoryBytes peak_categories{};  // live there
 
@@ -104,8 +107,12 @@ struct Program {
   const Body& body(std::string_view name) const;       // TM_CHECK: exists
   const Tensor& persistent_tensor(std::string_view name) const;
 
-  // The largest tensors that are live at the peak, largest first; segments included.
+  // The three figures above become those of this body, where several reach arena_bytes to the page of a device.
+  void set_peak_body(size_t body);
+
+  // The largest tensors that are live at the peak, or at that of one body, largest first; segments included.
   std::vector<PeakTensor> tensors_at_peak(size_t count) const;
+  std::vector<PeakTensor> tensors_at_peak(const Body& body, size_t count) const;
 };
 
 }  // namespace tidemark::compile

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "framework/train/packed_bodies.h"
+#include "framework/train/peak_body.h"
 #include "framework/train/plan_digest.h"
 
 namespace tidemark::train {
@@ -176,6 +177,7 @@ void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops:
     costs.keep();  // the next budget is asked with the same figures
     throw;
   }
+  choose_peak_body(*run.program, run.batch, device.granularity_bytes());
   note_recomputation(run);
   costs.keep();
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -1,0 +1,96 @@
+#include "framework/cli/plan_explanation.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <ostream>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+namespace tidemark::cli {
+namespace {
+
+constexpr size_t kTensorsExplained = 10;
+
+// Copies of nodes are the instructions that run again.
+bool runs_again(const compile::Instruction& instruction) {
+  return instruction.node.find("/again") != std::string::npos;
+}
+
+// What the body costs without its further runs: what Recomputation::overhead is measured by. 0 if not known.
+int64_t first_run_nanoseconds(const compile::Body& body) {
+  int64_t sum = 0;
+  for (const compile::Instruction& i : body.instructions) {
+    if (!i.cost_nanoseconds) return 0;
+    if (!runs_again(i)) sum += *i.cost_nanoseconds;
+  }
+  return sum;
+}
+
+int64_t output_bytes(const compile::Body& body, const compile::Instruction& instruction) {
+  int64_t bytes = 0;
+  for (ValueId v : instruction.output_values) bytes += body.graph.value(v).type.bytes();
+  return bytes;
+}
+
+// What the copies make was let go in between.
+void explain_recomputation(const compile::Body& body, const char* label, std::ostream& out) {
+  if (body.recomputation.further_runs == 0) return;
+  const int64_t first_nanoseconds = first_run_nanoseconds(body);
+  out << fmt::format("run again in '{}', so that what they make need not be kept", body.name);
+  if (first_nanoseconds > 0) out << "; cost, and its share of what all else there costs" << label;
+  out << '\n';
+  for (const compile::Instruction& i : body.instructions) {
+    if (!runs_again(i)) continue;
+    out << fmt::format("  {:>12}", format_bytes(output_bytes(body, i)));
+    if (first_nanoseconds > 0)
+      out << fmt::format("  {:>10.4f} ms {:>8.4f} %", 1e-6 * static_cast<double>(*i.cost_nanoseconds),
+                         100 * static_cast<double>(*i.cost_nanoseconds) / static_cast<double>(first_nanoseconds));
+    out << fmt::format("  {:<28} {}\n", i.op, i.node);
+  }
+}
+
+using KernelUses = std::map<std::string, std::map<std::string, int>>;  // by op and kernel
+
+KernelUses kernel_uses(const compile::Program& program) {
+  KernelUses uses;
+  for (const compile::Body& b : program.bodies)
+    for (const compile::Instruction& i : b.instructions) ++uses[i.op][i.kernel_name];
+  return uses;
+}
+
+// Empty if the body has no instructions.
+std::string peak_node(const compile::Body& body) {
+  return body.instructions.empty() ? "" : body.instructions[compile::peak_instruction_of(body)].node;
+}
+
+}  // namespace
+
+const compile::Body& find_body(const compile::Program& program, const std::string& name) {
+  if (name.empty()) return program.bodies[program.peak_body];
+  if (const compile::Body* found = program.find_body(name)) return *found;
+  std::string names;
+  for (const compile::Body& body : program.bodies) names += (names.empty() ? "'" : ", '") + body.name + "'";
+  throw Error(ErrorCode::config, "--body '" + name + "': the plan has no such body; there are " + names);
+}
+
+void explain_plan(const train::PlannedRun& run, const compile::Body& body, std::ostream& out) {
+  const compile::Program& program = *run.program;
+  const char* label = run.costs.estimated ? ", estimated" : "";
+  const std::string node = peak_node(body), at = node.empty() ? "the start" : "'" + node + "'";
+  if (&body == &program.bodies[program.peak_body]) {
+    out << fmt::format("the peak is in '{}' at {}; the largest tensors there\n", body.name, at);
+  } else {
+    out << fmt::format("the peak of '{}', {}, is at {}; the largest tensors there\n", body.name,
+                       format_bytes(body.peak_bytes), at);
+  }
+  for (const compile::PeakTensor& t : program.tensors_at_peak(body, kTensorsExplained))
+    out << fmt::format("  {:>12}  {:<12} {}\n", format_bytes(t.bytes), to_string(t.category), t.name);
+  for (const compile::Body& b : program.bodies) explain_recomputation(b, label, out);
+  out << "kernels\n";
+  for (const auto& [op, names] : kernel_uses(program))
+    for (const auto& [name, count] : names) out << fmt::format("  {:<28} {:<36} {:>5} uses\n", op, name, count);
+}
+
+}  // namespace tidemark::cli

@@ -1,0 +1,18 @@
+// What `tidemark plan --explain` tells beyond the plan.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "framework/train/planned_run.h"
+
+namespace tidemark::cli {
+
+// The body of that name, that with the peak for an empty one. Throws Error(config) that lists the bodies there are.
+const compile::Body& find_body(const compile::Program& program, const std::string& name);
+
+// The ten largest tensors at the peak of `body`, which kernel every op takes, and which instructions of each body run
+// again, with what each costs.
+void explain_plan(const train::PlannedRun& run, const compile::Body& body, std::ostream& out);
+
+}  // namespace tidemark::cli
