@@ -1,6 +1,7 @@
 #include "framework/models/layers.h"
 
 #include <cmath>
+#include <optional>
 
 namespace tidemark::models {
 namespace {
@@ -23,17 +24,21 @@ NormParameters norm_parameters(ModelBuilder& builder, int64_t channels) {
           builder.statistic("batches", {DType::i32, Shape{1}}, constant(0))};
 }
 
-ValueId batch_norm(ModelBuilder& builder, ValueId x, bool relu, const ModelRequest& request) {
+ValueId batch_norm(ModelBuilder& builder, const std::string& name, ValueId x, const NormParameters& p,
+                   const NormOptions& norm, const ModelRequest& request) {
   const Shape shape = builder.type(x).shape;
-  const NormParameters p = norm_parameters(builder, shape.dim(-1));
-  if (!request.training)
-    return builder.op("batch_norm_inference", "normalise", {x, p.scale, p.shift, p.mean, p.variance},
-                      {{"eps", kNormEps}, {"relu", relu}});
-  const auto outputs = builder.node("batch_norm", "normalise", {x, p.scale, p.shift},
-                                    {{"eps", kNormEps}, {"relu", relu}, {"group", request.norm_batch}});
+  const std::string output = norm.output.empty() ? name + "/normalise" : norm.output;
+  std::vector<ValueId> inputs = {x, p.scale, p.shift};
+  if (!request.training) inputs.insert(inputs.end(), {p.mean, p.variance});
+  if (norm.residual.valid()) inputs.push_back(norm.residual);
+  Attributes attributes = {{"eps", kNormEps}, {"relu", norm.relu}};
+  if (!request.training) return builder.op("batch_norm_inference", output, inputs, attributes);
+  attributes.set("group", request.norm_batch);
+  const auto outputs = builder.node("batch_norm", output, inputs, attributes);
   const int64_t positions = shape[1] * shape[2];
   const int64_t in_last_group = shape[0] % request.norm_batch == 0 ? request.norm_batch : shape[0] % request.norm_batch;
-  builder.node("batch_norm_update_statistics", "statistics", {outputs[1], outputs[2], p.mean, p.variance, p.counter},
+  builder.node("batch_norm_update_statistics", name + "/statistics",
+               {outputs[1], outputs[2], p.mean, p.variance, p.counter},
                {{"eps", kNormEps},
                 {"momentum", kNormMomentum},
                 {"count", request.norm_batch * positions},
@@ -52,15 +57,17 @@ ValueId linear(ModelBuilder& builder, std::string_view name, ValueId x, const Li
                     {{"transpose_w", options.transposed}, {"activation", options.activation}});
 }
 
-ValueId conv_norm(ModelBuilder& builder, std::string_view name, ValueId x, const ConvOptions& options, bool relu,
-                  const ModelRequest& request) {
-  auto scope = builder.scope(name);
+ValueId conv_norm(ModelBuilder& builder, std::string_view name, ValueId x, const ConvOptions& options,
+                  const NormOptions& norm, const ModelRequest& request) {
+  std::optional<ModelBuilder::Prefix> scope(std::in_place, builder, name);
   const int64_t fan_in = options.in * options.kernel * options.kernel;
   const ValueId filter = builder.weight("filter", Shape{options.out, options.in, options.kernel, options.kernel},
                                         normal(std::sqrt(2.0 / static_cast<double>(fan_in))));
   const ValueId y =
       builder.op("conv2d", "conv", {x, filter, ValueId()}, {{"stride", options.stride}, {"pad", options.kernel / 2}});
-  return batch_norm(builder, y, relu, request);
+  const NormParameters parameters = norm_parameters(builder, options.out);
+  scope.reset();  // the result may have a name of its own
+  return batch_norm(builder, std::string(name), y, parameters, norm, request);
 }
 
 ValueId layer_norm(ModelBuilder& builder, std::string_view name, ValueId x) {

@@ -27,10 +27,16 @@ struct ConvOptions {
   int64_t stride = 1;
 };
 
+struct NormOptions {
+  bool relu = false;
+  ValueId residual;    // added before the ReLU; invalid: nothing
+  std::string output;  // name of the result; empty: NAME/normalise
+};
+
 // Convolution without bias (batch norm follows), padding kernel / 2, He-normal initial weights, then batch norm over
-// groups of request.norm_batch samples, then ReLU if asked.
-ValueId conv_norm(ModelBuilder& builder, std::string_view name, ValueId x, const ConvOptions& options, bool relu,
-                  const ModelRequest& request);
+// groups of request.norm_batch samples, with what NormOptions asks for in the same node.
+ValueId conv_norm(ModelBuilder& builder, std::string_view name, ValueId x, const ConvOptions& options,
+                  const NormOptions& norm, const ModelRequest& request);
 
 // y = scale * normalised(x) + shift over the last dimension, parameters NAME/weight (1) and NAME/bias (0).
 ValueId layer_norm(ModelBuilder& builder, std::string_view name, ValueId x);

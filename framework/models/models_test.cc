@@ -160,6 +160,29 @@ TEST_F(ModelsTest, EveryDropoutDrawsItsOwnMask) {
   for (const auto& [site, count] : uses) EXPECT_EQ(count, 2) << "forward and backward of site " << site;
 }
 
+// A block's output costs one pass after its last convolution, and no mask keeps an output alive but the block's own.
+TEST_F(ModelsTest, ResidualBlocksNormaliseAddAndRectifyInOneNode) {
+  ResNet model;
+  const Graph evaluation = build(model, images(), 4, false), training = build(model, images(), 4, true);
+  const size_t blocks = 6, shortcuts = 2;
+  EXPECT_EQ(nodes(evaluation, "add") + nodes(evaluation, "relu") + nodes(training, "relu"), 0U);
+  EXPECT_EQ(nodes(evaluation, "batch_norm_inference"), 1 + 2 * blocks + shortcuts);
+  EXPECT_EQ(nodes(training, "relu_grad"), blocks);
+  EXPECT_TRUE(training.find_value("stage2/block1/out").valid());
+  for (NodeId id : training.order()) {
+    const Node& node = training.node(id);
+    if (node.op == "batch_norm") {
+      EXPECT_EQ(node.inputs.size(), node.name.ends_with("/out") ? 4U : 3U) << node.name;
+    }
+    if (node.op != "batch_norm_grad") continue;
+    for (ValueId input : node.inputs) {
+      if (!input.valid() || !training.value(input).producer.valid()) continue;
+      const Node& from = training.node(training.value(input).producer);
+      EXPECT_FALSE(from.op == "batch_norm" && from.outputs[0] == input) << node.name << " reads " << from.name;
+    }
+  }
+}
+
 TEST_F(ModelsTest, ProblemsBetweenKeysAndDataAreNamed) {
   Gpt gpt;
   Keys keys;

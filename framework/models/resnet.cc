@@ -11,12 +11,11 @@ namespace {
 
 ValueId basic_block(ModelBuilder& builder, ValueId x, int64_t out, int64_t stride, const ModelRequest& request) {
   const int64_t in = builder.type(x).shape.dim(-1);
-  ValueId h = conv_norm(builder, "conv1", x, {.in = in, .out = out, .stride = stride}, true, request);
-  h = conv_norm(builder, "conv2", h, {.in = out, .out = out}, false, request);
+  const ValueId h = conv_norm(builder, "conv1", x, {.in = in, .out = out, .stride = stride}, {.relu = true}, request);
   if (in != out || stride != 1)
-    x = conv_norm(builder, "shortcut", x, {.in = in, .out = out, .kernel = 1, .stride = stride}, false, request);
-  h = builder.op("add", "residual", {h, x});
-  return builder.op("relu", "out", {h});
+    x = conv_norm(builder, "shortcut", x, {.in = in, .out = out, .kernel = 1, .stride = stride}, {}, request);
+  return conv_norm(builder, "conv2", h, {.in = out, .out = out}, {.relu = true, .residual = x, .output = "out"},
+                   request);
 }
 
 }  // namespace
@@ -41,7 +40,8 @@ std::vector<std::string> ResNet::problems(const data::DataInfo& data) const {
 
 ModelOutputs ResNet::build(ModelBuilder& builder, const ModelRequest& request) const {
   const Shape image = request.data.fields.at(0).sample.shape;
-  ValueId x = conv_norm(builder, "stem", request.inputs.at(0), {.in = image.dim(-1), .out = width_}, true, request);
+  ValueId x =
+      conv_norm(builder, "stem", request.inputs.at(0), {.in = image.dim(-1), .out = width_}, {.relu = true}, request);
   int64_t channels = width_;
   for (size_t stage = 0; stage < blocks_.size(); ++stage) {
     channels = width_ << stage;
