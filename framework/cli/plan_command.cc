@@ -132,6 +132,8 @@ class PlanCommand {
     const std::string single = single_point_reason(run, config_.config, frontier);
     if (options_.config.json) {
       auto json = plan_json(run, device_.choice.name);
+      if (options_.explain) json["explanation"] = explanation_json(run, body);
+      if (options_.explain && options_.estimate) json["estimated"].push_back("explanation");
       if (options_.frontier) json["frontier"] = frontier_json(frontier);
       if (!single.empty()) json["frontier_is_one_point"] = single;
       std::cout << json.dump(2) << '\n';

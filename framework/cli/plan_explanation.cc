@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <ostream>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/error.h"
 
 namespace tidemark::cli {
 namespace {
+
+using nlohmann::ordered_json;
 
 constexpr size_t kTensorsExplained = 10;
 
@@ -34,21 +38,50 @@ int64_t output_bytes(const compile::Body& body, const compile::Instruction& inst
   return bytes;
 }
 
-// What the copies make was let go in between.
-void explain_recomputation(const compile::Body& body, const char* label, std::ostream& out) {
-  if (body.recomputation.further_runs == 0) return;
-  const int64_t first_nanoseconds = first_run_nanoseconds(body);
-  out << fmt::format("run again in '{}', so that what they make need not be kept", body.name);
-  if (first_nanoseconds > 0) out << "; cost, and its share of what all else there costs" << label;
-  out << '\n';
+struct FurtherRun {
+  const compile::Instruction* instruction = nullptr;
+  int64_t bytes = 0;              // of what it makes, which was let go in between
+  std::optional<double> seconds;  // of the run
+  double share = 0;               // of what the body costs without its further runs
+};
+
+std::vector<FurtherRun> further_runs(const compile::Body& body) {
+  std::vector<FurtherRun> runs;
+  const auto first_nanoseconds = static_cast<double>(first_run_nanoseconds(body));
   for (const compile::Instruction& i : body.instructions) {
     if (!runs_again(i)) continue;
-    out << fmt::format("  {:>12}", format_bytes(output_bytes(body, i)));
-    if (first_nanoseconds > 0)
-      out << fmt::format("  {:>10.4f} ms {:>8.4f} %", 1e-6 * static_cast<double>(*i.cost_nanoseconds),
-                         100 * static_cast<double>(*i.cost_nanoseconds) / static_cast<double>(first_nanoseconds));
-    out << fmt::format("  {:<28} {}\n", i.op, i.node);
+    FurtherRun& run = runs.emplace_back(FurtherRun{.instruction = &i, .bytes = output_bytes(body, i)});
+    if (first_nanoseconds <= 0) continue;
+    run.seconds = 1e-9 * static_cast<double>(*i.cost_nanoseconds);
+    run.share = static_cast<double>(*i.cost_nanoseconds) / first_nanoseconds;
   }
+  return runs;
+}
+
+void explain_recomputation(const compile::Body& body, const char* label, std::ostream& out) {
+  const std::vector<FurtherRun> runs = further_runs(body);
+  if (runs.empty()) return;
+  out << fmt::format("run again in '{}', so that what they make need not be kept", body.name);
+  if (runs[0].seconds) out << "; cost, and its share of what all else there costs" << label;
+  out << '\n';
+  for (const FurtherRun& run : runs) {
+    out << fmt::format("  {:>12}", format_bytes(run.bytes));
+    if (run.seconds) out << fmt::format("  {:>10.4f} ms {:>8.4f} %", 1e3 * *run.seconds, 100 * run.share);
+    out << fmt::format("  {:<28} {}\n", run.instruction->op, run.instruction->node);
+  }
+}
+
+ordered_json recomputed_json(const compile::Program& program) {
+  ordered_json recomputed = ordered_json::array();
+  for (const compile::Body& body : program.bodies)
+    for (const FurtherRun& run : further_runs(body))
+      recomputed.push_back({{"body", body.name},
+                            {"node", run.instruction->node},
+                            {"op", run.instruction->op},
+                            {"bytes", run.bytes},
+                            {"seconds", run.seconds ? ordered_json(*run.seconds) : ordered_json(nullptr)},
+                            {"share", run.seconds ? ordered_json(run.share) : ordered_json(nullptr)}});
+  return recomputed;
 }
 
 using KernelUses = std::map<std::string, std::map<std::string, int>>;  // by op and kernel
@@ -58,6 +91,20 @@ KernelUses kernel_uses(const compile::Program& program) {
   for (const compile::Body& b : program.bodies)
     for (const compile::Instruction& i : b.instructions) ++uses[i.op][i.kernel_name];
   return uses;
+}
+
+ordered_json kernels_json(const compile::Program& program) {
+  ordered_json kernels = ordered_json::array();
+  for (const auto& [op, names] : kernel_uses(program))
+    for (const auto& [name, count] : names) kernels.push_back({{"op", op}, {"kernel", name}, {"uses", count}});
+  return kernels;
+}
+
+ordered_json peak_tensors_json(const compile::Program& program, const compile::Body& body) {
+  ordered_json tensors = ordered_json::array();
+  for (const compile::PeakTensor& t : program.tensors_at_peak(body, kTensorsExplained))
+    tensors.push_back({{"name", t.name}, {"bytes", t.bytes}, {"category", to_string(t.category)}});
+  return tensors;
 }
 
 // Empty if the body has no instructions.
@@ -91,6 +138,16 @@ void explain_plan(const train::PlannedRun& run, const compile::Body& body, std::
   out << "kernels\n";
   for (const auto& [op, names] : kernel_uses(program))
     for (const auto& [name, count] : names) out << fmt::format("  {:<28} {:<36} {:>5} uses\n", op, name, count);
+}
+
+ordered_json explanation_json(const train::PlannedRun& run, const compile::Body& body) {
+  const std::string node = peak_node(body);
+  return {{"body", body.name},
+          {"peak_bytes", body.peak_bytes},
+          {"peak_node", node.empty() ? ordered_json(nullptr) : ordered_json(node)},
+          {"tensors_at_peak", peak_tensors_json(*run.program, body)},
+          {"recomputed", recomputed_json(*run.program)},
+          {"kernels", kernels_json(*run.program)}};
 }
 
 }  // namespace tidemark::cli

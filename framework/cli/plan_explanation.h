@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "framework/train/planned_run.h"
@@ -14,5 +15,9 @@ const compile::Body& find_body(const compile::Program& program, const std::strin
 // The ten largest tensors at the peak of `body`, which kernel every op takes, and which instructions of each body run
 // again, with what each costs.
 void explain_plan(const train::PlannedRun& run, const compile::Body& body, std::ostream& out);
+
+// The same as one object: body, peak_bytes, peak_node (null if nothing runs), tensors_at_peak[], recomputed[] and
+// kernels[]. Costs are null where they are not known.
+nlohmann::ordered_json explanation_json(const train::PlannedRun& run, const compile::Body& body);
 
 }  // namespace tidemark::cli

@@ -1,7 +1,9 @@
 // What `tidemark plan --explain` tells: of which body, of which tensors, in words and in the object.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/integration/program.h"
 #include "tests/integration/tiny_data.h"
@@ -25,6 +27,52 @@ class Explain : public ::testing::Test {
 
   std::string folder_, config_;
 };
+
+// The lines of a text after one that begins with `head`, up to one that is not indented.
+std::vector<std::string> lines_below(const std::string& text, const std::string& head) {
+  std::vector<std::string> lines;
+  bool below = false;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (below && line.starts_with(" ")) lines.push_back(line);
+    below = line.starts_with(head) || (below && line.starts_with(" "));
+  }
+  return lines;
+}
+
+TEST_F(Explain, TheObjectHasWhatTheTextHas) {
+  const std::string text = plan({"--explain", "--budget", "6MiB"}).out;
+  const nlohmann::json json = plan({"--explain", "--budget", "6MiB", "--json"}).json(), &told = json["explanation"];
+  EXPECT_EQ(told["body"], "step[32]");
+  const std::string head = "the peak is in 'step[32]' at '" + told["peak_node"].get<std::string>() + "'";
+  const auto tensors = lines_below(text, head);
+  ASSERT_EQ(told["tensors_at_peak"].size(), tensors.size()) << text;
+  ASSERT_EQ(tensors.size(), 10u);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const nlohmann::json& tensor = told["tensors_at_peak"][i];
+    EXPECT_TRUE(tensors[i].ends_with(" " + tensor["name"].get<std::string>())) << tensors[i];
+    EXPECT_NE(tensors[i].find("  " + tensor["category"].get<std::string>() + " "), std::string::npos) << tensors[i];
+    EXPECT_GT(tensor["bytes"], 0);
+  }
+  const auto runs = lines_below(text, "run again in 'step[32]'");
+  ASSERT_GT(runs.size(), 0u) << text;
+  double share = 0;
+  size_t of_body = 0;
+  for (const nlohmann::json& run : told["recomputed"]) {
+    if (run["body"] != "step[32]") continue;
+    ASSERT_LT(of_body, runs.size());
+    EXPECT_TRUE(runs[of_body].ends_with(" " + run["node"].get<std::string>())) << runs[of_body];
+    EXPECT_GT(run["seconds"], 0.0);
+    share += run["share"].get<double>();
+    ++of_body;
+  }
+  EXPECT_EQ(of_body, runs.size());
+  EXPECT_NEAR(share, json["bodies"][0]["recompute_overhead"].get<double>(), 1e-9);
+  EXPECT_EQ(told["kernels"].size(), lines_below(text, "kernels").size());
+  EXPECT_GT(told["kernels"][0]["uses"], 0);
+  EXPECT_EQ(std::ranges::count(json["estimated"], "explanation"), 1);
+  EXPECT_FALSE(plan({"--json"}).json().contains("explanation"));
+}
 
 // Case: 85 samples in batches of 31 are 31, 31 and 23. Both bodies fill the budget's pages, the seldom one with some
 // more bytes.
