@@ -14,6 +14,7 @@
 #include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
 #include "framework/cli/stop_request.h"
+#include "framework/cli/tensor_notes.h"
 #include "framework/compile/whole_arena.h"
 #include "framework/train/plan_frontier.h"
 #include "memory/arena/plan_svg.h"
@@ -28,6 +29,7 @@ struct PlanOptions {
   std::string budget;
   std::string svg;
   std::string body;
+  std::vector<std::string> tensors;
   bool explain = false;
   bool frontier = false;
   bool estimate = false;
@@ -44,10 +46,18 @@ int parse(PlanOptions& options, int argc, char** argv) {
                  "upwards, categories in colour), or "
                  "the curve of --frontier")
       ->check(not_empty());
-  app.add_flag("--explain", options.explain,
-               "Also the largest tensors at the peak, the kernels, what runs again, and the predicted step, for which "
-               "costs are measured that are not known yet (so do --json and --frontier; a plan alone measures only "
-               "where it does not fit without recomputation)");
+  auto* explain = app.add_flag(
+      "--explain", options.explain,
+      "Also the largest tensors at the peak, the kernels, what runs again, and the predicted step, for which "
+      "costs are measured that are not known yet (so do --json and --frontier; a plan alone measures only "
+      "where it does not fit without recomputation)");
+  app.add_option("--tensor", options.tensors,
+                 "With --explain, also these tensors of its body (may be repeated): a name, the beginning of one, or a "
+                 "pattern in quotes with *. Where each lies, at which instructions its bytes are alive, and whether it "
+                 "is kept, made again or in place of another")
+      ->allow_extra_args(false)
+      ->check(not_empty())
+      ->needs(explain);
   app.add_option("--body", options.body,
                  "The body that --explain tells of and --svg draws: a name of those that the plan lists. Without it, "
                  "of the bodies that fill the most pages the one that runs most often")
@@ -127,12 +137,14 @@ class PlanCommand {
   void execute() {
     const train::PlannedRun run = plan();
     const compile::Body& body = find_body(*run.program, options_.body);
+    const std::vector<TensorNote> tensors = notes_of_tensors(*run.program, body, options_.tensors);
     const std::vector<train::BudgetPoint> frontier = plan_curve();
     draw(run, body, frontier);
     const std::string single = single_point_reason(run, config_.config, frontier);
     if (options_.config.json) {
       auto json = plan_json(run, device_.choice.name);
       if (options_.explain) json["explanation"] = explanation_json(run, body);
+      if (!options_.tensors.empty()) json["explanation"]["tensors"] = tensors_json(body, tensors);
       if (options_.explain && options_.estimate) json["estimated"].push_back("explanation");
       if (options_.frontier) json["frontier"] = frontier_json(frontier);
       if (!single.empty()) json["frontier_is_one_point"] = single;
@@ -140,6 +152,7 @@ class PlanCommand {
     } else {
       print_plan(run, device_.choice.name, std::cout);
       if (options_.explain) explain_plan(run, body, std::cout);
+      if (!options_.tensors.empty()) print_tensors(body, tensors, std::cout);
       if (options_.frontier) print_frontier(frontier, single, options_.estimate, std::cout);
     }
     std::cout.flush();

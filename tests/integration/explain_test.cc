@@ -74,6 +74,80 @@ TEST_F(Explain, TheObjectHasWhatTheTextHas) {
   EXPECT_FALSE(plan({"--json"}).json().contains("explanation"));
 }
 
+class ExplainedTensors : public Explain {
+ protected:
+  Finished plan(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = {"--explain", "--budget", "6MiB"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Explain::plan(all);
+  }
+  nlohmann::json explained(const std::vector<std::string>& patterns) const {
+    std::vector<std::string> all = {"--json"};
+    for (const std::string& pattern : patterns) all.insert(all.end(), {"--tensor", pattern});
+    return plan(all).json()["explanation"];
+  }
+};
+
+TEST_F(ExplainedTensors, AreToldWithWhatMakesThemAgain) {
+  const std::string name = "layer0/mlp/up/product";
+  const nlohmann::json told = explained({name}), &tensors = told["tensors"];
+  ASSERT_EQ(tensors.size(), 2u) << tensors;
+  const nlohmann::json &first = tensors[0], &again = tensors[1];
+  EXPECT_EQ(first["name"], name);
+  EXPECT_EQ(first["bytes"], 32 * 64 * 4 * 32 * 4) << "32 samples of 64 bytes, 4 x 32 floats each";
+  EXPECT_EQ(first["category"], "activations");
+  EXPECT_EQ(first["runs_again"], 1);
+  EXPECT_EQ(first["made_again"], nullptr);
+  EXPECT_EQ(first["in_place_of"], name + "/pre") << "what the activation reads ends there";
+  EXPECT_EQ(again["name"], name + "/again");
+  EXPECT_EQ(again["made_again"], name);
+  EXPECT_EQ(again["runs_again"], 0);
+  EXPECT_LT(first["last_instruction"], again["first_instruction"]) << "let go in between";
+  double seconds = 0;
+  for (const nlohmann::json& run : told["recomputed"])
+    if (run["body"] == told["body"] && run["node"] == again["first_node"]) seconds += run["seconds"].get<double>();
+  EXPECT_GT(seconds, 0.0);
+  EXPECT_NEAR(first["runs_again_seconds"].get<double>(), seconds, 1e-12);
+
+  const std::string text = plan({"--tensor", name}).out;
+  EXPECT_NE(text.find("  " + first["offset"].dump() + "  " + name + ": let go, made again 1 x at "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find(name + "/again: a further run's '" + name + "'"), std::string::npos) << text;
+}
+
+TEST_F(ExplainedTensors, OfAPatternAPartOfANameAndSegments) {
+  const nlohmann::json weights = explained({"*mlp*weight"})["tensors"];
+  EXPECT_EQ(weights.size(), 6u) << weights;
+  for (const nlohmann::json& tensor : weights) {
+    EXPECT_TRUE(tensor["name"].get<std::string>().ends_with("weight"));
+    EXPECT_EQ(tensor["category"], "weights");
+    EXPECT_EQ(tensor["kept_beyond_body"], true);
+  }
+  std::vector<std::string> names;
+  const nlohmann::json biases = explained({"layer1/mlp/down/bias", "layer1/mlp/down/bi"})["tensors"];
+  for (const nlohmann::json& tensor : biases) names.push_back(tensor["name"]);
+  EXPECT_EQ(std::ranges::count(names, "layer1/mlp/down/bias"), 1) << "two patterns, one tensor";
+  EXPECT_EQ(std::ranges::count(names, "layer1/mlp/down/bias/adam_m"), 1);
+  EXPECT_EQ(std::ranges::count(names, "layer1/mlp/down/bias/gradient"), 1);
+  const nlohmann::json updated = explained({"layer1/mlp/down/bias/update"})["tensors"][0];
+  EXPECT_EQ(updated["in_place_of"], "layer1/mlp/down/bias");
+  const nlohmann::json workspace = explained({"layer1/mlp/down/product/workspace"})["tensors"][0];
+  EXPECT_EQ(workspace["first_instruction"], workspace["last_instruction"]);
+  EXPECT_EQ(workspace["first_node"], "layer1/mlp/down/product");
+}
+
+TEST_F(ExplainedTensors, ThatAreNotThereAreRefusedWithTheNearest) {
+  const Finished refused = plan({"--tensor", "layer0/mlp/up/prodct"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("--tensor 'layer0/mlp/up/prodct': 'step[32]' has no tensor of that name or beginning; "
+                             "nearest: 'layer0/mlp/up/product', '"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_EQ(plan({"--tensor", "*nowhere*"}).exit_code, 2);
+  EXPECT_EQ(run_program(folder_, {"plan", "-c", config_, "--tensor", "x"}).exit_code, 2) << "without --explain";
+}
+
 // Case: 85 samples in batches of 31 are 31, 31 and 23. Both bodies fill the budget's pages, the seldom one with some
 // more bytes.
 class ExplainedBody : public Explain {
