@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <optional>
 
 #include "base/bytes.h"
@@ -10,6 +13,7 @@
 #include "framework/cli/measuring_line.h"
 #include "framework/cli/options.h"
 #include "framework/cli/output_file.h"
+#include "framework/cli/peak_share.h"
 #include "framework/cli/plan_explanation.h"
 #include "framework/cli/plan_report.h"
 #include "framework/cli/run_device.h"
@@ -39,7 +43,11 @@ struct PlanOptions {
 int parse(PlanOptions& options, int argc, char** argv) {
   CLI::App app("Prints the peak of device memory and what it is for; takes no device memory", "tidemark plan");
   add_config_options(app, options.config);
-  app.add_option("--budget", options.budget, "Instead of memory.budget: 4GiB, 1048576 or 90%")->check(not_empty());
+  app.add_option(
+         "--budget", options.budget,
+         "Instead of memory.budget: 4GiB, 1048576, 90% of the device's memory, or 50%peak of the peak that the plan "
+         "has without recomputation")
+      ->check(not_empty());
   app.add_option("--svg", options.svg,
                  "Draws into this SVG file: the arena of the body with the peak or of --body (instructions to the "
                  "right, offsets in bytes "
@@ -110,19 +118,24 @@ RunDevice plan_device(const config::LoadedConfig& config, bool estimate) {
   }
 }
 
-// memory.budget as --budget gives it; a wrong one is told as that, not as the --set that it becomes.
-std::string budget_override(const std::string& budget) {
+// Where --budget is a share of the peak. Any other one becomes memory.budget; a wrong one is told as --budget, not as
+// the --set that it becomes.
+std::optional<double> take_budget(PlanOptions& options) {
+  if (options.budget.empty()) return std::nullopt;
   try {
-    parse_byte_limit(budget);
+    if (const auto share = parse_peak_share(options.budget)) return share;
+    parse_byte_limit(options.budget);
   } catch (const Error& error) {
     throw Error(error.code(), std::string("--budget: ") + error.what());
   }
-  return "memory.budget=" + budget;
+  options.config.overrides.push_back("memory.budget=" + options.budget);
+  return std::nullopt;
 }
 
 class PlanCommand {
  public:
-  explicit PlanCommand(const PlanOptions& options)
+  // `peak_share`: --budget, if it is one.
+  PlanCommand(const PlanOptions& options, std::optional<double> peak_share)
       : options_(options),
         config_(config::load_config(options.config.file, options.config.overrides, all_lists())),
         device_(plan_device(config_, options.estimate)),
@@ -130,6 +143,7 @@ class PlanCommand {
                        .predict_step = prediction(options),
                        .on_measuring = interrupt_.listener(measuring_.listener()),
                        .stop_measuring = interrupt_.stop()}) {
+    if (peak_share) take_share_of_peak(*peak_share);
     if (!device_.imagined) budget_.emplace(train::make_budget(config_, *device_.memory));
     limit_bytes_ = budget_ ? budget_->limit_bytes() : parse_byte_limit(config_.config.memory.budget).bytes;
   }
@@ -143,6 +157,7 @@ class PlanCommand {
     const std::string single = single_point_reason(run, config_.config, frontier);
     if (options_.config.json) {
       auto json = plan_json(run, device_.choice.name);
+      if (plain_peak_bytes_) json["plain_peak_bytes"] = *plain_peak_bytes_;
       if (options_.explain) json["explanation"] = explanation_json(run, body);
       if (!options_.tensors.empty()) json["explanation"]["tensors"] = tensors_json(body, tensors);
       if (options_.explain && options_.estimate) json["estimated"].push_back("explanation");
@@ -160,6 +175,21 @@ class PlanCommand {
   }
 
  private:
+  void take_share_of_peak(double share) {
+    train::PlannedRun plain = train::prepare_run(config_);
+    train::PlanOptions plain_options = plan_options_;
+    plain_options.predict_step = compile::CostSum::none;
+    train::compile_run(plain, config_, ops_, *device_.memory, std::numeric_limits<int64_t>::max(), plain_options);
+    plan_options_.costs = plain.cost_source;
+    plain_peak_bytes_ = plain.planned_peak_bytes;
+    const int64_t bytes = peak_share_bytes(share, plain.planned_peak_bytes, device_.memory->granularity_bytes());
+    config_.config.memory.budget = std::to_string(bytes);
+    if (options_.config.json) return;
+    std::cout << fmt::format("budget         {} of {} without recomputation, in whole pages: {} ({} bytes)\n",
+                             to_string(ByteLimit{.share = share}), format_bytes(plain.planned_peak_bytes),
+                             format_bytes(bytes), bytes);
+  }
+
   train::PlannedRun plan() {
     try {
       train::PlannedRun run = train::prepare_run(config_);
@@ -197,7 +227,7 @@ class PlanCommand {
   }
 
   const PlanOptions& options_;
-  const config::LoadedConfig config_;
+  config::LoadedConfig config_;
   const RunDevice device_;
   const ops::OpSet ops_ = ops::all_ops();
   MeasuringLine measuring_;
@@ -205,6 +235,7 @@ class PlanCommand {
   train::PlanOptions plan_options_;
   std::optional<memory::Budget> budget_;
   int64_t limit_bytes_ = 0;
+  std::optional<int64_t> plain_peak_bytes_;  // known where the budget is a share of it
 };
 
 }  // namespace
@@ -214,8 +245,8 @@ int run_plan(int argc, char** argv) {
   if (const int code = parse(options, argc, argv); code >= 0) return code;
   if (!options.body.empty() && !options.explain && (options.svg.empty() || options.frontier))
     throw Error(ErrorCode::config, "--body says which body --explain tells of and --svg draws; give one of them");
-  if (!options.budget.empty()) options.config.overrides.push_back(budget_override(options.budget));
-  PlanCommand(options).execute();
+  const std::optional<double> peak_share = take_budget(options);
+  PlanCommand(options, peak_share).execute();
   return 0;
 }
 

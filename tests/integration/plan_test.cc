@@ -58,6 +58,24 @@ TEST_F(Plan, AWrongBudgetIsToldAsTheOptionThatGaveIt) {
   EXPECT_EQ(refused.err.find("--set"), std::string::npos) << refused.err;
 }
 
+TEST_F(Plan, ABudgetMayBeAShareOfThePeakWithoutRecomputation) {
+  const int64_t peak = plan({"--json", "--estimate"}).json()["planned_peak_bytes"];
+  const int64_t half = peak / 2 / kPage * kPage;
+  const nlohmann::json json = plan({"--json", "--estimate", "--budget", "50%peak"}).json();
+  EXPECT_EQ(json["budget_bytes"], half);
+  EXPECT_EQ(json["plain_peak_bytes"], peak);
+  EXPECT_LE(json["planned_peak_bytes"], half);
+  EXPECT_GT(json["recompute_overhead"], 0.0);
+  const Finished text = plan({"--estimate", "--budget", "50%peak"});
+  EXPECT_TRUE(text.out.starts_with("budget         50% of ")) << text.out;
+  EXPECT_NE(text.out.find(" without recomputation, in whole pages: "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find(" (" + std::to_string(half) + " bytes)\n"), std::string::npos) << text.out;
+  EXPECT_NE(plan({"--budget", "4GiBpeak"}).err.find("--budget: '4GiBpeak' is no share of the peak; write 50%peak"),
+            std::string::npos);
+  const Finished whole = plan({"--json", "--estimate", "--budget", "100%peak"});
+  EXPECT_EQ(whole.json()["recompute_overhead"], 0.0);
+}
+
 TEST_F(Plan, ABudgetThatTheDeviceDoesNotHaveIsSaid) {
   const Finished planned = plan({"--budget", "1000TiB"});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
