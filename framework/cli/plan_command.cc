@@ -37,6 +37,7 @@ struct PlanOptions {
   bool explain = false;
   bool frontier = false;
   bool estimate = false;
+  bool measure_again = false;
   int points = 16;
 };
 
@@ -78,8 +79,13 @@ int parse(PlanOptions& options, int argc, char** argv) {
       ->check(CLI::Range(2, 500))
       ->capture_default_str()
       ->needs(frontier);
-  app.add_flag("--estimate", options.estimate,
-               "Costs from FLOPs and bytes instead of measurements; plans also for a CUDA device that is not there");
+  auto* estimate = app.add_flag(
+      "--estimate", options.estimate,
+      "Costs from FLOPs and bytes instead of measurements; plans also for a CUDA device that is not there");
+  app.add_flag("--measure-again", options.measure_again,
+               "Measures all costs that this configuration needs, also those that are known, replaces their figures in "
+               "the cost file, and says how many changed and by how much: for costs of a machine that was busy")
+      ->excludes(estimate);
   return parse_command_line(app, argc, argv);
 }
 
@@ -105,7 +111,7 @@ void draw_frontier(const std::string& model, const std::vector<train::BudgetPoin
 // Measuring every kernel takes seconds; a plan that fits as it stands needs no costs. Whoever asks for more than the
 // plan gets the prediction with it, and the object of --json is whole.
 compile::CostSum prediction(const PlanOptions& options) {
-  const bool wanted = options.config.json || options.explain || options.frontier;
+  const bool wanted = options.config.json || options.explain || options.frontier || options.measure_again;
   return wanted ? compile::CostSum::measured : compile::CostSum::known;
 }
 
@@ -142,21 +148,24 @@ class PlanCommand {
         plan_options_({.estimate = options.estimate,
                        .predict_step = prediction(options),
                        .on_measuring = interrupt_.listener(measuring_.listener()),
-                       .stop_measuring = interrupt_.stop()}) {
+                       .stop_measuring = interrupt_.stop(),
+                       .measure_again = options.measure_again}) {
     if (peak_share) take_share_of_peak(*peak_share);
     if (!device_.imagined) budget_.emplace(train::make_budget(config_, *device_.memory));
     limit_bytes_ = budget_ ? budget_->limit_bytes() : parse_byte_limit(config_.config.memory.budget).bytes;
   }
 
   void execute() {
-    const train::PlannedRun run = plan();
+    train::PlannedRun run = plan();
     const compile::Body& body = find_body(*run.program, options_.body);
     const std::vector<TensorNote> tensors = notes_of_tensors(*run.program, body, options_.tensors);
     const std::vector<train::BudgetPoint> frontier = plan_curve();
+    run.costs = run.cost_source->note();  // the curve may have measured more
     draw(run, body, frontier);
     const std::string single = single_point_reason(run, config_.config, frontier);
     if (options_.config.json) {
       auto json = plan_json(run, device_.choice.name);
+      if (run.costs.change) json["costs_again"] = cost_change_json(*run.costs.change);
       if (plain_peak_bytes_) json["plain_peak_bytes"] = *plain_peak_bytes_;
       if (options_.explain) json["explanation"] = explanation_json(run, body);
       if (!options_.tensors.empty()) json["explanation"]["tensors"] = tensors_json(body, tensors);

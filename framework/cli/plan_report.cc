@@ -49,14 +49,22 @@ ordered_json estimated_figures(const train::PlannedRun& run) {
 // Behind every figure that hangs on estimated costs.
 const char* label(const train::PlannedRun& run) { return run.costs.estimated ? ", estimated" : ""; }
 
+std::string change_line(const train::CostNote& costs) {
+  if (!costs.change) return "";
+  const compile::CostChange& c = *costs.change;
+  return fmt::format(
+      "again          {} were known before: {} changed by more than {:.0f} %, median ratio {:.2f} ({:.2f} to {:.2f})\n",
+      c.compared, c.changed, 100 * compile::kNoticedChange, c.median_ratio, c.least_ratio, c.greatest_ratio);
+}
+
 std::string cost_line(const train::PlannedRun& run) {
   if (run.costs.estimated) return "costs          estimated from FLOPs and bytes; nothing was measured\n";
   if (!run.predicted_step_seconds && run.recompute_overhead == 0)
     return run.batch.packed()
                ? "costs          not needed: packed data is not recomputed, and its shapes come with the batches\n"
                : "costs          not needed: nothing runs again; --explain measures them for a predicted step\n";
-  return fmt::format("costs          measured, {} of them now, kept in {}\n", run.costs.measured,
-                     run.costs.file.empty() ? "no file" : run.costs.file);
+  return fmt::format("costs          measured, {} of them now, kept in {}\n{}", run.costs.measured,
+                     run.costs.file.empty() ? "no file" : run.costs.file, change_line(run.costs));
 }
 
 std::string exact(int64_t bytes) { return fmt::format("{} ({} bytes)", format_bytes(bytes), bytes); }
@@ -92,6 +100,14 @@ ordered_json categories_json(const CategoryBytes& bytes) {
 int64_t recomputed_instructions(const train::PlannedRun& run) {
   const auto overhead = [](const compile::Body& body) { return body.recomputation.overhead; };
   return std::ranges::max_element(run.program->bodies, {}, overhead)->recomputation.further_runs;
+}
+
+ordered_json cost_change_json(const compile::CostChange& change) {
+  return {{"compared", change.compared},
+          {"changed", change.changed},
+          {"median_ratio", change.median_ratio},
+          {"least_ratio", change.least_ratio},
+          {"greatest_ratio", change.greatest_ratio}};
 }
 
 ordered_json plan_json(const train::PlannedRun& run, const std::string& device) {

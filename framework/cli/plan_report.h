@@ -18,6 +18,9 @@ int64_t recomputed_instructions(const train::PlannedRun& run);
 // the figures that hang on them.
 nlohmann::ordered_json plan_json(const train::PlannedRun& run, const std::string& device);
 
+// Of `plan --measure-again`: how many figures were known before, how many of them changed, new by old ones.
+nlohmann::ordered_json cost_change_json(const compile::CostChange& change);
+
 // The object of a plan that does not exist: no schedule within the budget was found.
 nlohmann::ordered_json refusal_json(const config::Config& config, const std::string& device, int64_t budget_bytes,
                                     const Error& why);

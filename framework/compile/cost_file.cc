@@ -125,4 +125,9 @@ void CostFileWriter::add(CostFigures figures) {
   replace(path_, all);
 }
 
+void CostFileWriter::put(CostFigures figures) {
+  figures.merge(read_cost_file(path_));
+  replace(path_, figures);
+}
+
 }  // namespace tidemark::compile

@@ -34,6 +34,8 @@ class CostFileWriter {
 
   // Adds figures to those that the file holds by now, which stay. Throws Error(io) as above, Error(data) as reading.
   void add(CostFigures figures);
+  // The same, but figures take the place of those that the file holds under their names.
+  void put(CostFigures figures);
 
  private:
   void wait(const OnWaiting& on_waiting);

@@ -75,6 +75,12 @@ TEST_F(CostFileTest, FiguresAreAddedAndThoseThatAreThereStay) {
   EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
 }
 
+TEST_F(CostFileTest, FiguresThatArePutReplaceTheirNamesakesAlone) {
+  CostFileWriter(path_).add({{"a", 1}, {"b", 2}});
+  CostFileWriter(path_).put({{"b", 3}, {"c", 4}});
+  EXPECT_EQ(read_cost_file(path_), (CostFigures{{"a", 1}, {"b", 3}, {"c", 4}}));
+}
+
 TEST_F(CostFileTest, AWriterThatWaitsSaysForWhomAndOneThatDiesIsNoLongerIt) {
   OtherWriter other(path_);
   std::vector<pid_t> told;

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <variant>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -200,7 +202,7 @@ MeasuredCosts::Missing MeasuredCosts::missing(const Graph& graph, const LoweredN
   Missing missing;
   for (NodeId id : graph.order()) {
     std::string key = key_of(graph, graph.node(id), lowered.at(id), threads_);
-    if (!nanoseconds_.contains(key)) missing.emplace(std::move(key), id);
+    if (!(again_ ? fresh_ : nanoseconds_).contains(key)) missing.emplace(std::move(key), id);
   }
   return missing;
 }
@@ -214,7 +216,7 @@ void MeasuredCosts::measure(const Graph& graph, const LoweredNodes& lowered, con
     now.node = graph.node(id).name;
     if (tell_) tell_(now);
     obey_stop(now, writer);
-    nanoseconds(graph, id, lowered.at(id));
+    measure_one(key, graph, id, lowered.at(id));
     ++now.done;
     if (seconds_since(kept) < kKeepSeconds) continue;
     write(writer);
@@ -242,13 +244,33 @@ std::optional<int64_t> MeasuredCosts::known(const Graph& graph, NodeId id, const
 }
 
 int64_t MeasuredCosts::nanoseconds(const Graph& graph, NodeId id, const LoweredNode& lowered) {
+  const std::string key = key_of(graph, graph.node(id), lowered, threads_);
+  const auto found = nanoseconds_.find(key);
+  return found == nanoseconds_.end() ? measure_one(key, graph, id, lowered) : found->second;
+}
+
+int64_t MeasuredCosts::measure_one(const std::string& key, const Graph& graph, NodeId id, const LoweredNode& lowered) {
   const Node& node = graph.node(id);
-  const std::string key = key_of(graph, node, lowered, threads_);
-  if (const auto found = nanoseconds_.find(key); found != nanoseconds_.end()) return found->second;
   const int64_t copies = copies_within(room_(), graph, node, lowered);
+  const int64_t figure = Bench(graph, node, lowered, copies).least_nanoseconds();
   ++measured_;
   is_saved_ = false;
-  return nanoseconds_[key] = Bench(graph, node, lowered, copies).least_nanoseconds();
+  if (const auto found = nanoseconds_.find(key); found != nanoseconds_.end()) before_.emplace(key, found->second);
+  return nanoseconds_[key] = fresh_[key] = figure;
+}
+
+CostChange MeasuredCosts::change() const {
+  std::vector<double> ratios;
+  for (const auto& [key, old] : before_)
+    ratios.push_back(static_cast<double>(fresh_.at(key)) / static_cast<double>(old));
+  CostChange change{.compared = static_cast<int64_t>(ratios.size())};
+  if (ratios.empty()) return change;
+  std::ranges::sort(ratios);
+  change.changed = std::ranges::count_if(ratios, [](double r) { return std::abs(r - 1) > kNoticedChange; });
+  change.least_ratio = ratios.front();
+  change.median_ratio = ratios[ratios.size() / 2];
+  change.greatest_ratio = ratios.back();
+  return change;
 }
 
 void MeasuredCosts::save() {
@@ -269,7 +291,11 @@ std::unique_ptr<CostFileWriter> MeasuredCosts::become_writer() {
 void MeasuredCosts::write(CostFileWriter* writer) {
   if (writer == nullptr || path_.empty() || is_saved_) return;
   try {
-    writer->add(nanoseconds_);
+    if (again_) {
+      writer->put(fresh_);
+    } else {
+      writer->add(nanoseconds_);
+    }
     is_saved_ = true;
   } catch (const Error& error) {
     do_without_file(error);

@@ -3,8 +3,9 @@
 // A figure is the least time of several runs of the kernel alone (until the least ones agree), in turns on several
 // copies of operands of its own (as in a step, most operands come from memory), keyed by kernel, shapes, attributes and
 // threads. Figures that the file has are never measured again: a plan is a function of configuration, device limits,
-// seed and this file, whose digest is part of the plan. Delete the file to measure anew. The operands are on the plain
-// heap, for one kernel at a time, and gone before the run takes its arena; as many copies as the machine has room for.
+// seed and this file, whose digest is part of the plan. measure_again() is for figures of a busy machine. The operands
+// are on the plain heap, for one kernel at a time, and gone before the run takes its arena; as many copies as the
+// machine has room for.
 //
 // Two processes that measure at once would disturb each other and rest on different figures. So who measures is the
 // file's writer from before the first kernel until the figures are in it, and reads it again at the start: whoever
@@ -33,6 +34,16 @@ class MeasuringStopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What measuring again has found; ratios are the new figure by the old one.
+struct CostChange {
+  int64_t compared = 0;  // figures that were known before and have been measured again
+  int64_t changed = 0;   // of these, by more than kNoticedChange
+  double median_ratio = 1;
+  double least_ratio = 1;
+  double greatest_ratio = 1;
+};
+inline constexpr double kNoticedChange = 0.1;
+
 class MeasuredCosts : public Costs {
  public:
   // Reads `path` if it exists. Throws Error(data) naming the file if it is no cost file; empty path: nothing is kept.
@@ -50,13 +61,18 @@ class MeasuredCosts : public Costs {
   // Called if the file cannot be written: costs are then kept in none. Without it that is thrown as Error(io).
   void on_not_kept(std::function<void(const Error&)> tell) { on_not_kept_ = std::move(tell); }
 
+  // From now on prepare() also measures what is known but not measured by this object, and the figures take the place
+  // of the file's. What a caller asks for before prepare() is the old figure.
+  void measure_again() { again_ = true; }
+  CostChange change() const;
+
   // Keeps what it measures, also if it throws.
   void prepare(const Graph& graph, const LoweredNodes& lowered) override;
   std::optional<int64_t> known(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
   // Throws Error(out_of_memory) with both numbers if there is no room for one copy of the node's operands.
   int64_t nanoseconds(const Graph& graph, NodeId node, const LoweredNode& lowered) override;
 
-  int64_t measured() const { return measured_; }  // figures that were missing
+  int64_t measured() const { return measured_; }  // figures that were missing, or are measured again
   // Keeps what was measured outside prepare().
   void save();
   const std::string& file() const { return path_; }  // empty: nothing is kept
@@ -68,6 +84,7 @@ class MeasuredCosts : public Costs {
 
   Missing missing(const Graph& graph, const LoweredNodes& lowered) const;
   void measure(const Graph& graph, const LoweredNodes& lowered, const Missing& missing, CostFileWriter* writer);
+  int64_t measure_one(const std::string& key, const Graph& graph, NodeId id, const LoweredNode& lowered);
   void obey_stop(const Measuring& now, CostFileWriter* writer);
   std::unique_ptr<CostFileWriter> become_writer();  // nullptr if nothing is kept
   void write(CostFileWriter* writer);
@@ -81,6 +98,9 @@ class MeasuredCosts : public Costs {
   CostFileWriter::OnWaiting on_waiting_;
   std::function<void(const Error&)> on_not_kept_;
   CostFigures nanoseconds_;
+  bool again_ = false;
+  CostFigures fresh_;   // measured by this object
+  CostFigures before_;  // what stood in the place of some of these
   int64_t measured_ = 0;
   bool is_saved_ = true;
 };

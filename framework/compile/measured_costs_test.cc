@@ -103,6 +103,31 @@ TEST_F(CostFileOfTwoTest, AFaultInBetweenKeepsWhatWasMeasured) {
   EXPECT_EQ(read_cost_file(path_).size(), 1U);
 }
 
+// The file's figures are of a machine that was busy.
+TEST_F(CostFileOfTwoTest, MeasuringAgainReplacesFiguresAndSaysByHowMuchTheyChanged) {
+  MeasuredCosts(path_, 1).prepare(graph_, lowered_);
+  CostFigures busy = read_cost_file(path_);
+  for (auto& [key, nanoseconds] : busy) nanoseconds *= 1000;
+  CostFileWriter(path_).put(busy);
+  CostFileWriter(path_).add({{"of another graph", 7}});
+
+  MeasuredCosts costs(path_, 1);
+  costs.measure_again();
+  costs.prepare(graph_, lowered_);
+  EXPECT_EQ(costs.measured(), 2);
+  EXPECT_EQ(costs.change().compared, 2);
+  EXPECT_EQ(costs.change().changed, 2);
+  EXPECT_LE(costs.change().least_ratio, costs.change().median_ratio);
+  EXPECT_LE(costs.change().median_ratio, costs.change().greatest_ratio);
+  EXPECT_LT(costs.change().greatest_ratio, 0.5);
+  const CostFigures kept = read_cost_file(path_);
+  EXPECT_EQ(kept.size(), 3U);
+  EXPECT_EQ(kept.at("of another graph"), 7);
+  for (const auto& [key, nanoseconds] : busy) EXPECT_LT(kept.at(key), nanoseconds) << key;
+  costs.prepare(graph_, lowered_);
+  EXPECT_EQ(costs.measured(), 2) << "once";
+}
+
 TEST_F(CostFileOfTwoTest, AFileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured) {
   MeasuredCosts costs(nowhere_, 1);
   costs.on_measuring([](const Measuring& now) { ADD_FAILURE() << "measured " << now.node; });

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "framework/compile/measured_costs.h"
 
 namespace tidemark::train {
 namespace {
@@ -28,7 +27,9 @@ void say_waiting(pid_t writer, const std::string& file) {
 
 class Measured : public CostSource {
  public:
-  Measured(const std::string& setting, int threads, MeasureOptions options) : costs_(cost_file_path(setting), threads) {
+  Measured(const std::string& setting, int threads, MeasureOptions options)
+      : costs_(cost_file_path(setting), threads), again_(options.again) {
+    if (again_) costs_.measure_again();
     costs_.on_measuring(std::move(options.on_measuring));
     costs_.stop_if(std::move(options.stop_if));
     costs_.on_waiting([file = costs_.file()](pid_t writer) { say_waiting(writer, file); });
@@ -40,11 +41,15 @@ class Measured : public CostSource {
   void keep() override { costs_.save(); }
 
   CostNote note() const override {
-    return {.measured = costs_.measured(), .file = costs_.file(), .digest = costs_.digest()};
+    return {.measured = costs_.measured(),
+            .file = costs_.file(),
+            .digest = costs_.digest(),
+            .change = again_ ? std::optional(costs_.change()) : std::nullopt};
   }
 
  private:
   compile::MeasuredCosts costs_;
+  const bool again_;
 };
 
 class Estimated : public CostSource {

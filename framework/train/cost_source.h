@@ -3,18 +3,21 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "framework/compile/costs.h"
+#include "framework/compile/measured_costs.h"
 
 namespace tidemark::train {
 
 // What a user should know of a plan's costs.
 struct CostNote {
   bool estimated = false;
-  int64_t measured = 0;  // figures that were missing and have been measured for this plan
+  int64_t measured = 0;  // figures that were missing, or are measured again, and have been measured for this plan
   std::string file;      // which keeps them; empty: nothing does
   std::string digest;    // of all figures; empty for estimates
+  std::optional<compile::CostChange> change;  // of figures that have been measured again, if that was asked for
 };
 
 class CostSource {
@@ -33,6 +36,7 @@ class CostSource {
 struct MeasureOptions {
   std::function<void(const compile::Measuring&)> on_measuring;
   std::function<bool()> stop_if;
+  bool again = false;  // what is known, too
 };
 std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads, MeasureOptions options = {});
 

@@ -88,8 +88,9 @@ std::shared_ptr<CostSource> make_cost_source(const config::Config& config, int t
                                              const PlanOptions& options) {
   if (options.costs) return options.costs;
   if (options.estimate) return estimated_costs(ops.table(), threads);
-  return measured_costs(config.memory.cost_file, threads,
-                        {.on_measuring = options.on_measuring, .stop_if = options.stop_measuring});
+  return measured_costs(
+      config.memory.cost_file, threads,
+      {.on_measuring = options.on_measuring, .stop_if = options.stop_measuring, .again = options.measure_again});
 }
 
 // Row numbers are time step x 2^20 + sample (ops/lstm, packed_row_ids): beyond it dropout masks would repeat.

@@ -54,6 +54,7 @@ struct PlanOptions {
   compile::CostSum predict_step = compile::CostSum::none;  // whether to fill predicted_step_seconds
   std::function<void(const compile::Measuring&)> on_measuring;
   std::function<bool()> stop_measuring;  // true between two measurements: compile::MeasuringStopped is thrown
+  bool measure_again = false;            // costs that are known, too: their figures are replaced
   std::shared_ptr<CostSource> costs;     // of another run of this configuration, whose figures serve this one, too
 };
 

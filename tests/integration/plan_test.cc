@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/file.h"
 #include "tests/integration/program.h"
 #include "tests/integration/tiny_data.h"
 
@@ -184,6 +185,26 @@ TEST_F(Plan, PredictsTheStepFromCostsThatItMeasuresOnce) {
   const Finished text = plan({});
   EXPECT_NE(text.out.find("measured, 0 of them now, kept in " + folder_ + "/costs.json"), std::string::npos)
       << text.out;
+}
+
+TEST_F(Plan, MeasuresAgainWhatTheFileHasAndSaysHowItChanged) {
+  const int64_t count = plan({"--json"}).json()["costs_measured_now"];
+  nlohmann::json file = nlohmann::json::parse(read_file(folder_ + "/costs.json"));
+  for (auto& [key, nanoseconds] : file["nanoseconds"].items()) nanoseconds = 100 * nanoseconds.get<int64_t>();
+  write_file(folder_ + "/costs.json", file.dump());
+  const nlohmann::json busy = plan({"--json"}).json();
+  EXPECT_EQ(busy["costs_measured_now"], 0);
+  EXPECT_FALSE(busy.contains("costs_again"));
+  const nlohmann::json again = plan({"--json", "--measure-again"}).json();
+  EXPECT_EQ(again["costs_measured_now"], count);
+  EXPECT_EQ(again["costs_again"]["compared"], count);
+  EXPECT_GT(again["costs_again"]["changed"], count / 2);
+  EXPECT_LT(again["costs_again"]["median_ratio"], 0.5);
+  EXPECT_LT(again["predicted_step_seconds"], 0.5 * busy["predicted_step_seconds"].get<double>());
+  EXPECT_EQ(plan({"--json"}).json()["predicted_step_seconds"], again["predicted_step_seconds"]) << "kept";
+  const std::string text = plan({"--measure-again"}).out;
+  EXPECT_NE(text.find("\nagain          " + std::to_string(count) + " were known before: "), std::string::npos) << text;
+  EXPECT_EQ(plan({"--measure-again", "--estimate"}).exit_code, 2);
 }
 
 TEST_F(Plan, MeasuresNothingWhereThePlainStepFits) {
