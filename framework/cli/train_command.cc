@@ -9,6 +9,7 @@
 #include "framework/cli/budget_watch.h"
 #include "framework/cli/commands.h"
 #include "framework/cli/lists.h"
+#include "framework/cli/metrics_server.h"
 #include "framework/cli/options.h"
 #include "framework/cli/plan_interruptibly.h"
 #include "framework/cli/plan_report.h"
@@ -20,7 +21,6 @@
 #include "framework/train/run_metrics.h"
 #include "memory/allocator/decorators/allocator_decorator.h"
 #include "memory/budget/idle_release_allocator.h"
-#include "monitoring/exporter.h"
 #include "ops/all_ops.h"
 
 namespace tidemark::cli {
@@ -77,10 +77,8 @@ class TrainCommand {
                   train::terminal_columns(output())) {}
 
   int execute() {
-    std::unique_ptr<monitoring::Exporter> exporter;  // first: a port in use must leave no checkpoint behind
-    if (!config_.metrics.listen.empty())
-      exporter =
-          std::make_unique<monitoring::Exporter>(counters_, config_.metrics.listen, [this] { metrics_.refresh(run_); });
+    // First: a port in use must leave no checkpoint behind.
+    const auto exporter = serve_metrics(counters_, config_.metrics.listen, [this] { metrics_.refresh(run_); });
     start();
     const train::RunReport report = run_.run(run_options());
     checkpoints_.save_now();
@@ -141,6 +139,7 @@ int run_train(int argc, char** argv) {
   TrainOptions options;
   if (const int code = parse(options, argc, argv); code >= 0) return code;
   const config::LoadedConfig config = config::load_config(options.config.file, options.config.overrides, all_lists());
+  refuse_taken_address(config.config.metrics.listen);
   RunDevice device = open_device(config);
   const ops::OpSet ops = ops::all_ops();
   const memory::Budget budget = train::make_budget(config, *device.memory);

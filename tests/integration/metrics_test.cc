@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "tests/integration/program.h"
 #include "tests/integration/scrape.h"
 #include "tests/integration/tiny_data.h"
@@ -131,11 +132,30 @@ TEST_F(Metrics, AnAddressThatIsTakenIsSaidBeforeTraining) {
   ASSERT_EQ(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   ASSERT_EQ(::listen(descriptor, 1), 0);
   const std::string listen = "127.0.0.1:" + std::to_string(port_);
-  const Finished finished = run_program(folder, {"train", "--json", "-c", config, "--set", "metrics.listen=" + listen});
-  ::close(descriptor);
-  EXPECT_NE(finished.exit_code, 0);
+  std::vector<std::string> train = {"train", "--json", "-c", config, "--set", "metrics.listen=" + listen};
+  const Finished finished = run_program(folder, train);
+  EXPECT_EQ(finished.exit_code, 1);
   EXPECT_EQ(finished.out, "");
-  EXPECT_NE(finished.err.find(listen), std::string::npos) << finished.err;
+  const std::string line = "tidemark train: metrics address '" + listen +
+                           "' cannot be bound: Address already in use; set metrics.listen to another port: "
+                           "--set metrics.listen=127.0.0.1:0 takes any free one, --set metrics.listen= none\n";
+  EXPECT_EQ(finished.err, line) << "before anything is planned";
+  train.insert(train.end(), {"--set", "metrics.listen="});
+  EXPECT_EQ(run_program(folder, train).exit_code, 0);
+  ::close(descriptor);
+}
+
+TEST_F(Metrics, OfAnyFreePortAreWhereTheLogSays) {
+  const std::string folder = test_folder();
+  Program program(folder, {"train", "--json", "-c", write_tiny_config(folder, "mlp"), "--set", "train.steps=100000",
+                           "--set", "train.log_every=1", "--set", "metrics.listen=127.0.0.1:0"});
+  ASSERT_TRUE(program.wait_for("step 5/"));
+  const std::string err = read_file(folder + "/err.txt"), head = "event=metrics_served url=http://127.0.0.1:";
+  const size_t at = err.find(head);
+  ASSERT_NE(at, std::string::npos) << err;
+  EXPECT_GE(scrape(std::stoi(err.substr(at + head.size())))["tidemark_steps_total"], 5);
+  program.send(SIGINT);
+  EXPECT_EQ(program.wait().exit_code, 0);
 }
 
 }  // namespace
