@@ -169,11 +169,18 @@ TEST_F(ModelsTest, ResidualBlocksNormaliseAddAndRectifyInOneNode) {
   EXPECT_EQ(nodes(evaluation, "batch_norm_inference"), 1 + 2 * blocks + shortcuts);
   EXPECT_EQ(nodes(training, "relu_grad"), blocks);
   EXPECT_TRUE(training.find_value("stage2/block1/out").valid());
+  for (const Graph* graph : {&evaluation, &training}) {
+    for (NodeId id : graph->order()) {
+      const Node& node = graph->node(id);
+      const size_t without_residual = node.op == "batch_norm" ? 3 : node.op == "batch_norm_inference" ? 5 : 0;
+      if (without_residual == 0) continue;
+      const bool ends_block = node.name.ends_with("/out");
+      EXPECT_EQ(node.inputs.size(), without_residual + (ends_block ? 1 : 0)) << node.name;
+      EXPECT_EQ(node.attributes.boolean_or("relu", false), !node.name.ends_with("shortcut/normalise")) << node.name;
+    }
+  }
   for (NodeId id : training.order()) {
     const Node& node = training.node(id);
-    if (node.op == "batch_norm") {
-      EXPECT_EQ(node.inputs.size(), node.name.ends_with("/out") ? 4U : 3U) << node.name;
-    }
     if (node.op != "batch_norm_grad") continue;
     for (ValueId input : node.inputs) {
       if (!input.valid() || !training.value(input).producer.valid()) continue;

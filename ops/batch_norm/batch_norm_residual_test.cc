@@ -32,6 +32,8 @@ TEST(BatchNormResidual, OutputAndGradientsMatchReference) {
     check_op_case(batch_norm_ops(), residual_case({6, 3, 2, 5}, 2, relu));
     check_op_case(batch_norm_ops(), residual_case({5, 2, 2, 3}, 2, relu));
     check_op_case(batch_norm_ops(), residual_case({3, 2, 3, 17}, 8, relu));
+    check_op_case(batch_norm_ops(), residual_case({3, 2, 2, 1}, 1, relu));  // groups of one sample
+    check_op_case(batch_norm_ops(), residual_case({4, 2, 2, 3}, 1, relu));
     OpCase large = residual_case({5, 28, 28, 40}, 2, relu);
     large.check_gradient = false;  // too many elements for finite differences
     check_op_case(batch_norm_ops(), large);
@@ -109,11 +111,20 @@ bool same_bits(const Floats& a, const Floats& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-constexpr int64_t kChannels[] = {1, 5, 16, 23, 48, 64, 100};  // single ones, parts of a vector, several vectors
+constexpr int64_t kChannels[] = {1, 3, 5, 16, 17, 23, 48, 64, 100};  // single ones, parts of a vector, several vectors
+
+// Where x is below the mean, the last channel's sums are -0.
+void put_negative_zeros_in_last_channel(Problem& problem) {
+  const size_t channels = problem.gamma.size();
+  problem.gamma.back() = 0;
+  problem.beta.back() = -0.0f;
+  for (size_t i = channels - 1; i < problem.residual.size(); i += channels) problem.residual[i] = -0.0f;
+}
 
 TEST(BatchNormResidual, HasTheBitsOfThreeOpsOneAfterTheOther) {
   for (const int64_t channels : kChannels) {
     Problem problem(3, channels);
+    if (channels > 1) put_negative_zeros_in_last_channel(problem);
     problem.residual[0] = std::numeric_limits<float>::quiet_NaN();  // a diverging run shows
     for (const char* op : {"batch_norm", "batch_norm_apply", "batch_norm_inference"}) {
       const ValueType& type = problem.tensor;
@@ -127,12 +138,14 @@ TEST(BatchNormResidual, HasTheBitsOfThreeOpsOneAfterTheOther) {
   }
 }
 
-// Where z is nearly zero, another order of its operations, or one rounding less, gives another sign.
+// Where z is nearly zero, another order of its operations, or one rounding less, gives another sign; in the first
+// channel it is zero to the bit.
 void put_roots_at_some_elements(Problem& problem) {
   const size_t channels = problem.gamma.size();
+  problem.beta[0] = 0;
   for (size_t i = 0; i < problem.x.size(); ++i) {
     const size_t c = i % channels;
-    if (i % 3 == 0) problem.x[i] = problem.mean[c] - problem.beta[c] / (problem.gamma[c] * problem.rstd[c]);
+    if (i / channels % 3 == 0) problem.x[i] = problem.mean[c] - problem.beta[c] / (problem.gamma[c] * problem.rstd[c]);
   }
 }
 
@@ -153,6 +166,33 @@ TEST(BatchNormMask, IsThatOfTheOutputBitForBit) {
     const auto masked = gradient(problem.dy, true), wanted = gradient(dz, false);
     for (size_t o = 0; o < 3; ++o) EXPECT_TRUE(same_bits(masked[o], wanted[o])) << "output " << o << ", " << channels;
   }
+}
+
+// Large enough for several chunks, and so for several threads.
+TEST(BatchNormResidual, HasTheSameBitsWithEveryNumberOfThreads) {
+  const int64_t samples = 5, group = 2, channels = 17;
+  const ValueType tensor{DType::f32, {samples, 28, 28, channels}}, per_channel{DType::f32, {channels}};
+  const ValueType per_group{DType::f32, {(samples + group - 1) / group, channels}};
+  const OpSet ops = batch_norm_ops();
+  std::mt19937 generator(11);
+  std::normal_distribution<float> normal;
+  Floats x(static_cast<size_t>(tensor.shape.elements())), residual = x, dy = x;
+  for (Floats* floats : {&x, &residual, &dy})
+    for (float& value : *floats) value = normal(generator);
+  const Floats gamma(channels, 1.5f), beta(channels, 0.25f);
+  const auto all = [&](int threads) {
+    auto outputs = run_kernel_of(ops, "batch_norm", {{"group", group}, {"eps", kNormTestEps}, {"relu", true}},
+                                 {tensor, per_channel, per_channel, tensor},
+                                 {x.data(), gamma.data(), beta.data(), residual.data()}, threads);
+    const auto gradients =
+        run_kernel_of(ops, "batch_norm_grad", {{"group", group}, {"relu", true}},
+                      {tensor, tensor, per_channel, per_group, per_group, per_channel},
+                      {dy.data(), x.data(), gamma.data(), outputs[1].data(), outputs[2].data(), beta.data()}, threads);
+    outputs.insert(outputs.end(), gradients.begin(), gradients.end());
+    return outputs;
+  };
+  const auto by_one = all(1);
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(all(threads), by_one) << threads << " threads";
 }
 
 void expect_refused(const char* op, const Attributes& attributes, const std::vector<std::optional<ValueType>>& types,

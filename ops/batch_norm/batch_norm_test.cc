@@ -106,6 +106,7 @@ TEST(BatchNorm, GradientMatchesReference) {
     for (bool accumulate : {false, true}) {
       check_op_case(batch_norm_ops(), grad_case({5, 14, 14, 33}, 2, relu, accumulate));
       check_op_case(batch_norm_ops(), grad_case({3, 1, 1, 1}, 4, relu, accumulate));
+      check_op_case(batch_norm_ops(), grad_case({4, 2, 3, 3}, 1, relu, accumulate));  // groups of one sample
     }
   }
 }
