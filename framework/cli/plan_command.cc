@@ -5,6 +5,7 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -51,9 +52,7 @@ int parse(PlanOptions& options, int argc, char** argv) {
       ->check(not_empty());
   app.add_option("--svg", options.svg,
                  "Draws into this SVG file: the arena of the body with the peak or of --body (instructions to the "
-                 "right, offsets in bytes "
-                 "upwards, categories in colour), or "
-                 "the curve of --frontier")
+                 "right, offsets in bytes upwards, categories in colour), or the curve of --frontier")
       ->check(not_empty());
   auto* explain = app.add_flag(
       "--explain", options.explain,
@@ -147,8 +146,8 @@ class PlanCommand {
         device_(plan_device(config_, options.estimate)),
         plan_options_({.estimate = options.estimate,
                        .predict_step = prediction(options),
-                       .on_measuring = interrupt_.listener(measuring_.listener()),
-                       .stop_measuring = interrupt_.stop(),
+                       .on_measuring = interrupt_->listener(measuring_.listener()),
+                       .stop_measuring = interrupt_->stop(),
                        .measure_again = options.measure_again}) {
     if (peak_share) take_share_of_peak(*peak_share);
     if (!device_.imagined) budget_.emplace(train::make_budget(config_, *device_.memory));
@@ -161,6 +160,7 @@ class PlanCommand {
     const std::vector<TensorNote> tensors = notes_of_tensors(*run.program, body, options_.tensors);
     const std::vector<train::BudgetPoint> frontier = plan_curve();
     run.costs = run.cost_source->note();  // the curve may have measured more
+    interrupt_.reset();                   // which says that nothing was written
     draw(run, body, frontier);
     const std::string single = single_point_reason(run, config_.config, frontier);
     if (options_.config.json) {
@@ -240,7 +240,7 @@ class PlanCommand {
   const RunDevice device_;
   const ops::OpSet ops_ = ops::all_ops();
   MeasuringLine measuring_;
-  PlanningInterrupt interrupt_{"tidemark plan"};
+  std::optional<PlanningInterrupt> interrupt_{std::in_place, "tidemark plan"};
   train::PlanOptions plan_options_;
   std::optional<memory::Budget> budget_;
   int64_t limit_bytes_ = 0;
