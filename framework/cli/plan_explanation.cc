@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "framework/compile/further_runs.h"
 
 namespace tidemark::cli {
 namespace {
@@ -17,10 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kTensorsExplained = 10;
 
-// Copies of nodes are the instructions that run again.
-bool runs_again(const compile::Instruction& instruction) {
-  return instruction.node.find("/again") != std::string::npos;
-}
+bool runs_again(const compile::Instruction& instruction) { return !compile::first_run_of(instruction.node).empty(); }
 
 // What the body costs without its further runs: what Recomputation::overhead is measured by. 0 if not known.
 int64_t first_run_nanoseconds(const compile::Body& body) {

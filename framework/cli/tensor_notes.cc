@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <set>
 #include <string_view>
 
 #include "base/error.h"
+#include "framework/compile/further_runs.h"
 #include "framework/config/nearest.h"
 
 namespace tidemark::cli {
@@ -15,17 +17,6 @@ namespace {
 
 constexpr size_t kNearNames = 3;
 constexpr size_t kLongestName = 100;  // longer ones are not compared: that grows with the square
-
-// Of what a further run makes: compile/step_trace.cc names it NAME/again, NAME/again_2 ... Empty for other names.
-std::string original_of(const std::string& name) {
-  constexpr std::string_view kAgain = "/again";
-  const size_t at = name.rfind(kAgain);
-  if (at == std::string::npos) return "";
-  const std::string_view rest = std::string_view(name).substr(at + kAgain.size());
-  const bool is_numbered =
-      rest.size() > 1 && rest[0] == '_' && rest.find_first_not_of("0123456789", 1) == std::string_view::npos;
-  return rest.empty() || is_numbered ? name.substr(0, at) : "";
-}
 
 // A * stands for any characters, also none. What lies between stars may as well be where it first appears.
 bool fits(std::string_view pattern, std::string_view name) {
@@ -45,9 +36,8 @@ bool fits(std::string_view pattern, std::string_view name) {
 class Notes {
  public:
   Notes(const compile::Program& program, const compile::Body& body) : body_(body) {
-    made_by_.assign(body.graph.values().size(), nullptr);
     for (const compile::Instruction& i : body.instructions)
-      for (ValueId v : i.output_values) made_by_[v.index()] = &i;
+      for (ValueId v : i.output_values) further_runs_.emplace(compile::first_run_of(body.graph.value(v).name), &i);
     for (const Value& value : body.graph.values())
       if (!value.removed && body.offset_of_value[value.id.index()] >= 0) notes_.push_back(note_of(value));
     add_segment(program.persistent);
@@ -86,7 +76,7 @@ class Notes {
                     .bytes = value.type.bytes(),
                     .category = value.category,
                     .offset = body_.offset_of_value[value.id.index()],
-                    .made_again = original_of(value.name)};
+                    .made_again = compile::first_run_of(value.name)};
     const int buffer = body_.buffer_of_value[value.id.index()];
     note.is_kept_beyond_body = buffer < 0;
     if (buffer < 0) {
@@ -130,18 +120,16 @@ class Notes {
   }
 
   void count_further_runs(TensorNote& note) const {
+    const auto [begin, end] = further_runs_.equal_range(note.name);
     int64_t nanoseconds = 0;
-    bool known = true;
-    for (std::string copy = note.name + "/again"; true;
-         copy = note.name + fmt::format("/again_{}", note.runs_again + 1)) {
-      const ValueId value = body_.graph.find_value(copy);
-      if (!value.valid() || made_by_[value.index()] == nullptr) break;
-      const std::optional<int64_t> cost = made_by_[value.index()]->cost_nanoseconds;
+    bool known = begin != end;
+    for (auto run = begin; run != end; ++run) {
+      const std::optional<int64_t> cost = run->second->cost_nanoseconds;
       known = known && cost;
       nanoseconds += cost.value_or(0);
       ++note.runs_again;
     }
-    if (known && note.runs_again > 0) note.runs_again_nanoseconds = nanoseconds;
+    if (known) note.runs_again_nanoseconds = nanoseconds;
   }
 
   std::vector<TensorNote> those(const auto& is_meant) const {
@@ -180,7 +168,7 @@ class Notes {
   }
 
   const compile::Body& body_;
-  std::vector<const compile::Instruction*> made_by_;  // by value id
+  std::multimap<std::string, const compile::Instruction*> further_runs_;  // by what they make again; "": first runs
   std::vector<TensorNote> notes_;
 };
 

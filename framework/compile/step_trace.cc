@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "framework/compile/further_runs.h"
 
 namespace tidemark::compile {
 namespace {
@@ -118,7 +119,7 @@ class ScheduleApplier {
 
   NodeId run_again(NodeId id) {
     Node copy = graph_.node(id);
-    copy.name = graph_.unused_node_name(copy.name + "/again");
+    copy.name = graph_.unused_node_name(copy.name + std::string(kAgainSuffix));
     for (ValueId& v : copy.inputs)
       if (v.valid()) v = latest(original(v));
     for (ValueId& v : copy.outputs) v = copy_value(v);
@@ -137,7 +138,7 @@ class ScheduleApplier {
   ValueId copy_value(ValueId id) {
     Value copy = graph_.value(id);
     TM_CHECK(!copy.overwrites.valid(), "'" + copy.name + "' is updated in place and cannot be made twice");
-    copy.name = graph_.unused_value_name(copy.name + "/again");
+    copy.name = graph_.unused_value_name(copy.name + std::string(kAgainSuffix));
     copy.producer = NodeId();
     const ValueId made = graph_.add_value(std::move(copy));
     latest_[id] = made;

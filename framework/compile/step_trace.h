@@ -23,8 +23,8 @@ memory::StepTrace step_trace_of(const Graph& graph, const OpTable& ops, const Lo
                                 const StepTraceOptions& options);
 
 // Rewrites order and nodes so that they run as the schedule says: a first run is the node itself, every further run a
-// copy "NODE/again" with values "VALUE/again" on the same kernel; readers take the latest copy made before them.
-// Returns the number of further runs.
+// copy on the same kernel, named as further_runs.h says; readers take the latest copy made before them. Returns the
+// number of further runs.
 int64_t apply_schedule(Graph& graph, LoweredNodes& lowered, const std::vector<int32_t>& steps);
 
 }  // namespace tidemark::compile
