@@ -36,11 +36,20 @@ std::string key_of(const Graph& graph, const Node& node, const LoweredNode& lowe
   return key + "threads=" + std::to_string(threads);
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 }  // namespace
+
+CostChange change_between(const CostFigures& before, const CostFigures& now) {
+  std::vector<double> ratios;
+  for (const auto& [key, old] : before) ratios.push_back(static_cast<double>(now.at(key)) / static_cast<double>(old));
+  CostChange change{.compared = static_cast<int64_t>(ratios.size())};
+  if (ratios.empty()) return change;
+  std::ranges::sort(ratios);
+  change.changed = std::ranges::count_if(ratios, [](double r) { return std::abs(r - 1) > kNoticedChange; });
+  change.least_ratio = ratios.front();
+  change.median_ratio = (ratios[(ratios.size() - 1) / 2] + ratios[ratios.size() / 2]) / 2;
+  change.greatest_ratio = ratios.back();
+  return change;
+}
 
 MeasuredCosts::MeasuredCosts(std::string path, int threads, std::function<int64_t()> room)
     : path_(std::move(path)), threads_(threads), room_(std::move(room)), nanoseconds_(read_cost_file(path_)) {
@@ -80,7 +89,7 @@ void MeasuredCosts::measure(const Graph& graph, const LoweredNodes& lowered, con
     obey_stop(now, writer);
     measure_one(key, graph, id, lowered.at(id));
     ++now.done;
-    if (seconds_since(kept) < kKeepSeconds) continue;
+    if (std::chrono::steady_clock::now() - kept < std::chrono::duration<double>(kKeepSeconds)) continue;
     write(writer);
     kept = std::chrono::steady_clock::now();
     now.file = path_;
@@ -117,20 +126,6 @@ int64_t MeasuredCosts::measure_one(const std::string& key, const Graph& graph, N
   is_saved_ = false;
   if (const auto found = nanoseconds_.find(key); found != nanoseconds_.end()) before_.emplace(key, found->second);
   return nanoseconds_[key] = fresh_[key] = figure;
-}
-
-CostChange MeasuredCosts::change() const {
-  std::vector<double> ratios;
-  for (const auto& [key, old] : before_)
-    ratios.push_back(static_cast<double>(fresh_.at(key)) / static_cast<double>(old));
-  CostChange change{.compared = static_cast<int64_t>(ratios.size())};
-  if (ratios.empty()) return change;
-  std::ranges::sort(ratios);
-  change.changed = std::ranges::count_if(ratios, [](double r) { return std::abs(r - 1) > kNoticedChange; });
-  change.least_ratio = ratios.front();
-  change.median_ratio = ratios[ratios.size() / 2];
-  change.greatest_ratio = ratios.back();
-  return change;
 }
 
 void MeasuredCosts::save() {

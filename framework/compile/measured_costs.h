@@ -34,15 +34,18 @@ class MeasuringStopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What measuring again has found; ratios are the new figure by the old one.
+// What measuring again has found. A ratio is the new figure by the old one; all are 1 where nothing is compared.
 struct CostChange {
-  int64_t compared = 0;  // figures that were known before and have been measured again
-  int64_t changed = 0;   // of these, by more than kNoticedChange
-  double median_ratio = 1;
+  int64_t compared = 0;     // figures that were known before and have been measured again
+  int64_t changed = 0;      // of these, those whose ratio is farther from 1 than kNoticedChange
+  double median_ratio = 1;  // of an even number the mean of the middle two
   double least_ratio = 1;
   double greatest_ratio = 1;
 };
 inline constexpr double kNoticedChange = 0.1;
+
+// Every figure of `before` also has one in `now`.
+CostChange change_between(const CostFigures& before, const CostFigures& now);
 
 class MeasuredCosts : public Costs {
  public:
@@ -64,7 +67,7 @@ class MeasuredCosts : public Costs {
   // From now on prepare() also measures what is known but not measured by this object, and the figures take the place
   // of the file's. What a caller asks for before prepare() is the old figure.
   void measure_again() { again_ = true; }
-  CostChange change() const;
+  CostChange change() const { return change_between(before_, fresh_); }
 
   // Keeps what it measures, also if it throws.
   void prepare(const Graph& graph, const LoweredNodes& lowered) override;

@@ -97,6 +97,14 @@ TEST_F(CostFileOfTwoTest, ARequestToStopKeepsWhatWasMeasuredAndSaysSo) {
   EXPECT_EQ(read_cost_file(path_).size(), 1U);
 }
 
+// While the last kernel ran: whoever asked does not wait for the search that would follow.
+TEST_F(CostFileOfTwoTest, ARequestToStopDuringTheLastMeasurementStops) {
+  MeasuredCosts costs(path_, 1);
+  costs.stop_if([&] { return costs.measured() == 2; });
+  EXPECT_THROW(costs.prepare(graph_, lowered_), MeasuringStopped);
+  EXPECT_EQ(read_cost_file(path_).size(), 2U);
+}
+
 TEST_F(CostFileOfTwoTest, AFaultInBetweenKeepsWhatWasMeasured) {
   MeasuredCosts costs(path_, 1, [&] { return costs.measured() == 0 ? int64_t{1} << 30 : 0; });
   EXPECT_THROW(costs.prepare(graph_, lowered_), Error) << "no room for the second node";
@@ -126,6 +134,37 @@ TEST_F(CostFileOfTwoTest, MeasuringAgainReplacesFiguresAndSaysByHowMuchTheyChang
   for (const auto& [key, nanoseconds] : busy) EXPECT_LT(kept.at(key), nanoseconds) << key;
   costs.prepare(graph_, lowered_);
   EXPECT_EQ(costs.measured(), 2) << "once";
+}
+
+// What is measured for the first time changes nothing, and figures that are not measured here are left to others.
+TEST_F(CostFileOfTwoTest, MeasuringAgainComparesAndReplacesOnlyWhatItMeasures) {
+  MeasuredCosts(path_, 1).prepare(graph_, lowered_);
+  const CostFigures both = read_cost_file(path_);
+  std::filesystem::remove(path_);
+  CostFileWriter(path_).add({*both.begin(), {"of another graph", 7}});
+
+  MeasuredCosts costs(path_, 1);
+  costs.measure_again();
+  CostFileWriter(path_).put({{"of another graph", 9}});  // by another process, since
+  costs.prepare(graph_, lowered_);
+  costs.prepare(graph_, lowered_);
+  EXPECT_EQ(costs.measured(), 2) << "once each";
+  EXPECT_EQ(costs.change().compared, 1);
+  EXPECT_EQ(read_cost_file(path_).at("of another graph"), 9);
+}
+
+TEST(CostChanges, AreCountedFromATenthOn) {
+  const CostChange nothing = change_between({}, {{"new", 5}});
+  EXPECT_EQ(nothing.compared, 0);
+  EXPECT_EQ(nothing.median_ratio, 1.0);
+  const CostFigures before = {{"a", 1000}, {"b", 1000}, {"c", 1000}, {"d", 1000}};
+  const CostChange change = change_between(before, {{"a", 500}, {"b", 1090}, {"c", 910}, {"d", 3000}, {"new", 5}});
+  EXPECT_EQ(change.compared, 4);
+  EXPECT_EQ(change.changed, 2);
+  EXPECT_DOUBLE_EQ(change.least_ratio, 0.5);
+  EXPECT_DOUBLE_EQ(change.median_ratio, 1.0);
+  EXPECT_DOUBLE_EQ(change.greatest_ratio, 3.0);
+  EXPECT_DOUBLE_EQ(change_between({{"a", 2}, {"b", 1}, {"c", 1}}, {{"a", 1}, {"b", 4}, {"c", 2}}).median_ratio, 2.0);
 }
 
 TEST_F(CostFileOfTwoTest, AFileThatCannotBeWrittenIsRefusedBeforeAnythingIsMeasured) {

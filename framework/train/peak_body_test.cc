@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 namespace tidemark::train {
 namespace {
 
@@ -19,21 +23,28 @@ TEST(BodyRuns, OfAnEpochAndItsEvaluation) {
 
 class PeakBody : public ::testing::Test {
  protected:
-  // Three steps of 32, one of 4; body area bytes of each.
-  std::string chosen(int64_t often_bytes, int64_t seldom_bytes) const {
+  // From bodies with these peaks, in bytes.
+  std::string chosen(const std::vector<std::pair<std::string, int64_t>>& bodies, const BatchPlan& batch) const {
     compile::Program program;
-    for (const auto& [name, bytes] : {std::pair{"step[4]", seldom_bytes}, std::pair{"step[32]", often_bytes}}) {
+    for (const auto& [name, bytes] : bodies) {
       compile::Body& body = program.bodies.emplace_back();
       body.name = name;
       body.peak_bytes = bytes;
       body.live.resize(2);
       body.live[1][0] = bytes;
     }
-    program.peak_body = seldom_bytes > often_bytes ? 0 : 1;
-    choose_peak_body(program, {.global_batch = 32, .micro_batch = 32, .train_samples = 100}, kPage);
+    const auto most = std::ranges::max_element(program.bodies, {}, &compile::Body::peak_bytes);
+    program.peak_body = static_cast<size_t>(most - program.bodies.begin());
+    choose_peak_body(program, batch, kPage);
     EXPECT_EQ(program.peak_instruction, 1u);
     EXPECT_EQ(program.peak_categories[0], program.bodies[program.peak_body].peak_bytes);
     return program.bodies[program.peak_body].name;
+  }
+
+  // Three steps of 32, one of 4.
+  std::string chosen(int64_t often_bytes, int64_t seldom_bytes) const {
+    return chosen({{"step[4]", seldom_bytes}, {"step[32]", often_bytes}},
+                  {.global_batch = 32, .micro_batch = 32, .train_samples = 100});
   }
 };
 
@@ -42,6 +53,12 @@ TEST_F(PeakBody, IsTheOneThatRunsMostOftenAmongThoseOfAsManyPages) { EXPECT_EQ(c
 TEST_F(PeakBody, IsTheOneWithMorePages) {
   EXPECT_EQ(chosen(8999, 9001), "step[4]");
   EXPECT_EQ(chosen(9001, 8999), "step[32]");
+}
+
+TEST_F(PeakBody, IsOfEqualsTheOneWithTheMostBytes) {
+  EXPECT_EQ(chosen({{"evaluate[4]", 9999}, {"micro_batch[3]", 9800}, {"micro_batch[2]", 9900}},
+                   {.global_batch = 5, .micro_batch = 3, .train_samples = 5}),
+            "micro_batch[2]");
 }
 
 }  // namespace
