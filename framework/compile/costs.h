@@ -16,7 +16,7 @@ struct Measuring {
   std::string_view node;
   int64_t done = 0;
   int64_t missing = 0;    // of this graph at the start, figures that nodes share counted once
-  std::string_view file;  // that keeps them, at the end of prepare() all of them; empty: none does
+  std::string_view file;  // that keeps figures: once done == missing all of them; empty: none does
 };
 
 class Costs {
@@ -28,7 +28,8 @@ class Costs {
   virtual std::optional<int64_t> known(const Graph& graph, NodeId node, const LoweredNode& lowered) {
     return nanoseconds(graph, node, lowered);
   }
-  // Nanoseconds of one run of the node with its kernel; at least 1. Deterministic for the life of the object.
+  // Nanoseconds of one run of the node with its kernel; at least 1. The same at every call, except that
+  // MeasuredCosts::measure_again replaces figures.
   virtual int64_t nanoseconds(const Graph& graph, NodeId node, const LoweredNode& lowered) = 0;
 };
 

@@ -30,7 +30,7 @@ struct ConvOptions {
 struct NormOptions {
   bool relu = false;
   ValueId residual;    // added before the ReLU; invalid: nothing
-  std::string output;  // name of the result; empty: NAME/normalise
+  std::string output;  // name of the result beside NAME; empty: NAME/normalise
 };
 
 // Convolution without bias (batch norm follows), padding kernel / 2, He-normal initial weights, then batch norm over

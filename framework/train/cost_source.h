@@ -31,13 +31,15 @@ class CostSource {
   virtual CostNote note() const = 0;
 };
 
-// `setting`: memory.cost_file; empty for the file beside other caches of the user (without a home folder nothing is
-// kept); the rest: see compile::MeasuredCosts, and throws as that.
+// See compile::MeasuredCosts.
 struct MeasureOptions {
   std::function<void(const compile::Measuring&)> on_measuring;
   std::function<bool()> stop_if;
   bool again = false;  // what is known, too
 };
+
+// `setting`: memory.cost_file; empty for the file beside other caches of the user (without a home folder nothing is
+// kept). Throws as compile::MeasuredCosts.
 std::unique_ptr<CostSource> measured_costs(const std::string& setting, int threads, MeasureOptions options = {});
 
 // FLOPs and bytes instead of measurements, for `plan --estimate`. `ops` must outlive the result.
