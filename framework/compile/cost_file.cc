@@ -57,7 +57,11 @@ void replace(const std::string& path, const CostFigures& figures) {
 CostFigures read_cost_file(const std::string& path) {
   CostFigures figures;
   std::error_code unseen;  // a folder that cannot be entered: writing says so
-  if (path.empty() || !std::filesystem::exists(path, unseen)) return figures;
+  const std::filesystem::file_status status = std::filesystem::status(path, unseen);
+  if (path.empty() || !std::filesystem::exists(status)) return figures;
+  // A pipe would be waited for, a device such as /dev/zero read without end.
+  if (!std::filesystem::is_regular_file(status))
+    throw Error(ErrorCode::io, "cost file '" + path + "' is no regular file; name another with memory.cost_file");
   const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
   if (json.is_object() && json.value("format", nlohmann::json()) == kOldFormat) return figures;
   if (!json.is_object() || !json.contains("format") || json["format"] != kFormat || !json.contains("nanoseconds") ||

@@ -16,7 +16,7 @@ inline constexpr int64_t kMostCostNanoseconds = 900'000'000'000;
 using CostFigures = std::map<std::string, int64_t>;  // nanoseconds, from 1 to the above
 
 // None if there is no such file, or one of an older format, whose figures are measured anew. Throws Error(data) that
-// names a file of any other content, Error(io) if it cannot be read.
+// names a file of any other content, Error(io) if it is no regular file or cannot be read.
 CostFigures read_cost_file(const std::string& path);
 
 // One process at a time is the writer of a file; one that dies is so no more. A file PATH.lock stays beside PATH.

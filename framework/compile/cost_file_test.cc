@@ -2,6 +2,7 @@
 #include "framework/compile/cost_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +109,21 @@ TEST_F(CostFileTest, WhatCannotBeWrittenIsRefusedBeforeThereIsAFigure) {
   EXPECT_EQ(refusal(path_), "cost file '" + path_ + "' cannot be written: cannot create '" + path_ +
                                 ".partial': Is a directory; name another with memory.cost_file");
   EXPECT_TRUE(read_cost_file(beneath).empty());
+}
+
+TEST_F(CostFileTest, FoldersPipesAndDevicesAreNotRead) {
+  std::filesystem::create_directories(path_);
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {path_, pipe, std::string("/dev/zero"), std::string("/dev/null")}) {
+    try {
+      read_cost_file(path);
+      ADD_FAILURE() << path << " was read";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::io);
+      EXPECT_EQ(error.what(), "cost file '" + path + "' is no regular file; name another with memory.cost_file");
+    }
+  }
 }
 
 }  // namespace
