@@ -82,8 +82,9 @@ int parse(PlanOptions& options, int argc, char** argv) {
       "--estimate", options.estimate,
       "Costs from FLOPs and bytes instead of measurements; plans also for a CUDA device that is not there");
   app.add_flag("--measure-again", options.measure_again,
-               "Measures all costs that this configuration needs, also those that are known, replaces their figures in "
-               "the cost file, and says how many changed and by how much: for costs of a machine that was busy")
+               "Measures all costs that this configuration needs under any budget, also those that are known, replaces "
+               "their figures in the cost file, and says how many changed and by how much: for costs of a machine that "
+               "was busy")
       ->excludes(estimate);
   return parse_command_line(app, argc, argv);
 }

@@ -46,14 +46,20 @@ class BodyCompiler {
     plain.lowered = lower(body.graph, ops_, options_.device, options_.threads);
     lay_out(body, plain.lowered, options_.planner_options);
     plain.body = std::move(body);
-    if (!recomputes() || plain.body.peak_bytes <= options_.arena_budget_bytes) return plain;
-    return recompute(std::move(verified), std::move(plain));
+    if (!recomputes()) return plain;
+    if (plain.body.peak_bytes > options_.arena_budget_bytes) return recompute(std::move(verified), std::move(plain));
+    if (options_.prepares_all_costs && plain.body.peak_bytes > least_arena_bytes())
+      plannable(std::move(verified), plain.body);  // asks for them
+    return plain;
   }
 
  private:
   int64_t guard_bytes() const { return options_.debug_guards ? kGuardBytes : 0; }
 
   bool recomputes() const { return options_.recompute != "none" && options_.arena_budget_bytes > 0; }
+
+  // No budget is smaller.
+  int64_t least_arena_bytes() const { return round_up(run_.bytes, options_.budget_granularity_bytes); }
 
   // Everything from kernels to offsets.
   void lay_out(Body& body, const LoweredNodes& lowered, const memory::OffsetPlannerOptions& offset_options,

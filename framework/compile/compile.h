@@ -42,6 +42,7 @@ struct CompileOptions {
   int64_t budget_granularity_bytes = 1;  // pages of the device: budgets that a refusal names are multiples of it
   memory::RecomputeOptions recompute_options;
   Costs* costs = nullptr;
+  bool prepares_all_costs = false;   // also those that recomputation would weigh under a smaller budget
   CostSum cost_sum = CostSum::none;  // fills Body::cost_nanoseconds
   bool debug_guards = false;         // memory.debug: kGuardBytes before and after every buffer
   // Updates wait for the end of the body instead of running as soon as they can; for the tests that show what that

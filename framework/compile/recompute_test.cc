@@ -246,9 +246,11 @@ class CountedCosts : public UnitCosts {
   bool prepared_ = false;
 };
 
-TEST_F(RecomputeTest, CostsAreMeasuredOnlyWhereThePlainBodyDoesNotFit) {
-  for (const int64_t budget : {int64_t{0}, 100 * kBytes, 9 * kBytes}) {
-    const bool recomputes = budget == 9 * kBytes;
+TEST_F(RecomputeTest, CostsAreMeasuredOnlyWhereThePlainBodyDoesNotFitOrAllAreAskedFor) {
+  using Case = std::pair<int64_t, bool>;  // budget, and whether all costs are asked for
+  for (const auto& [budget, all] :
+       {Case(0, false), Case(100 * kBytes, false), Case(100 * kBytes, true), Case(9 * kBytes, false)}) {
+    const bool asks = all || budget == 9 * kBytes;
     std::vector<BodySpec> bodies;
     bodies.push_back({"small", there_and_back(2), false});
     bodies.push_back({"body", there_and_back(12), false});
@@ -258,11 +260,12 @@ TEST_F(RecomputeTest, CostsAreMeasuredOnlyWhereThePlainBodyDoesNotFit) {
     options.costs = &costs;
     options.recompute = "search";
     options.arena_budget_bytes = budget;
+    options.prepares_all_costs = all;
     options.cost_sum = CostSum::known;
     const Program program = compile(std::move(bodies), ops_, options);
-    EXPECT_EQ(costs.prepared(), recomputes) << budget;
+    EXPECT_EQ(costs.prepared(), asks) << budget;
     for (const char* name : {"small", "body"})
-      EXPECT_EQ(program.body(name).cost_nanoseconds.has_value(), recomputes) << budget << " " << name;
+      EXPECT_EQ(program.body(name).cost_nanoseconds.has_value(), asks) << budget << " " << name;
     EXPECT_EQ(program.body("evaluate").cost_nanoseconds, std::nullopt);
   }
 }

@@ -169,6 +169,7 @@ void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops:
   if (run.batch.packed()) options.recompute = "none";  // micro-batches run in blocks: see DynamicOptions
   options.budget_granularity_bytes = device.granularity_bytes();
   options.costs = &costs.costs();
+  options.prepares_all_costs = plan_options.measure_again;
   if (!run.batch.packed()) options.cost_sum = plan_options.predict_step;
   run.model = config.model.get();
   run.ops = &ops;

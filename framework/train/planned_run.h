@@ -54,8 +54,9 @@ struct PlanOptions {
   compile::CostSum predict_step = compile::CostSum::none;  // whether to fill predicted_step_seconds
   std::function<void(const compile::Measuring&)> on_measuring;
   std::function<bool()> stop_measuring;  // true between two measurements: compile::MeasuringStopped is thrown
-  bool measure_again = false;            // costs that are known, too: their figures are replaced
-  std::shared_ptr<CostSource> costs;     // of another run of this configuration, whose figures serve this one, too
+  // Costs that are known, too, and those that any other budget asks for: their figures are replaced.
+  bool measure_again = false;
+  std::shared_ptr<CostSource> costs;  // of another run of this configuration, whose figures serve this one, too
 };
 
 // Throws Error(config) for what the configuration cannot mean, Error(data) for its data.
