@@ -146,6 +146,16 @@ TEST_F(Cli, ABadCommandLineIsExplainedAsOtherErrorsAre) {
   }
 }
 
+TEST_F(Cli, ArgumentsTooManyAreToldInOrderWithWhatWasMeant) {
+  const std::string see = "; see tidemark train --help\n";
+  EXPECT_EQ(run({"train", "-c", config_, "--fast", "now"}).err, "tidemark train: not expected: '--fast' 'now'" + see);
+  EXPECT_EQ(
+      run({"train", "-c", config_, "--budget", "4MiB"}).err,
+      "tidemark train: not expected: '--budget' '4MiB'; the budget of this command is --set memory.budget=SIZE" + see);
+  EXPECT_EQ(run({"train", "-c", config_, "--set", "train.steps=1", "train.lr=1"}).err,
+            "tidemark train: not expected: 'train.lr=1'; --set takes one key: write --set train.lr=1" + see);
+}
+
 TEST_F(Cli, AnEmptyArgumentIsNotAnAbsentOption) {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"plan", "-c", config_, "--budget", ""},
                                                     {"plan", "-c", config_, "--svg", ""},
