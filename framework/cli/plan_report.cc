@@ -49,12 +49,20 @@ ordered_json estimated_figures(const train::PlannedRun& run) {
 // Behind every figure that hangs on estimated costs.
 const char* label(const train::PlannedRun& run) { return run.costs.estimated ? ", estimated" : ""; }
 
+// A figure of a busy machine may be thousands of times the next one.
+std::string ratio_text(double ratio) {
+  return ratio < 0.1 ? fmt::format("{:.1g}", ratio) : fmt::format("{:.2f}", ratio);
+}
+
 std::string change_line(const train::CostNote& costs) {
   if (!costs.change) return "";
   const compile::CostChange& c = *costs.change;
+  if (c.compared == 0) return "again          none was known before\n";
   return fmt::format(
-      "again          {} were known before: {} changed by more than {:.0f} %, median ratio {:.2f} ({:.2f} to {:.2f})\n",
-      c.compared, c.changed, 100 * compile::kNoticedChange, c.median_ratio, c.least_ratio, c.greatest_ratio);
+      "again          {} were known before: {} changed by more than {:.0f} %; new by old {} in the median, "
+      "{} to {}\n",
+      c.compared, c.changed, 100 * compile::kNoticedChange, ratio_text(c.median_ratio), ratio_text(c.least_ratio),
+      ratio_text(c.greatest_ratio));
 }
 
 std::string cost_line(const train::PlannedRun& run) {
