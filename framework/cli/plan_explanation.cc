@@ -133,7 +133,7 @@ void explain_plan(const train::PlannedRun& run, const compile::Body& body, std::
   for (const compile::PeakTensor& t : program.tensors_at_peak(body, kTensorsExplained))
     out << fmt::format("  {:>12}  {:<12} {}\n", format_bytes(t.bytes), to_string(t.category), t.name);
   for (const compile::Body& b : program.bodies) explain_recomputation(b, label, out);
-  out << "kernels\n";
+  out << "kernels of all bodies\n";
   for (const auto& [op, names] : kernel_uses(program))
     for (const auto& [name, count] : names) out << fmt::format("  {:<28} {:<36} {:>5} uses\n", op, name, count);
 }
