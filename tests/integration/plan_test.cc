@@ -278,7 +278,12 @@ TEST_F(Plan, AFileThatWasAskedForIsNamedOnce) {
     EXPECT_EQ(finished.err.find(line), finished.err.rfind("event=file_written") - 1) << finished.err;
     EXPECT_NE(finished.err.find(line), std::string::npos) << finished.err;
   }
-  EXPECT_EQ(plan({"--svg", folder_ + "/no/where.svg"}).exit_code, 1);
+  const Finished nowhere = plan({"--estimate", "--svg", folder_ + "/no/where.svg"});
+  EXPECT_EQ(nowhere.exit_code, 1);
+  EXPECT_TRUE(nowhere.err.ends_with("cannot write '" + folder_ + "/no/where.svg': No such file or directory\n"))
+      << nowhere.err;
+  const Finished full = plan({"--estimate", "--svg", "/dev/full"});
+  EXPECT_TRUE(full.err.ends_with("cannot write '/dev/full': No space left on device\n")) << full.err;
 }
 
 TEST_F(Plan, ACurveOfOnePointSaysWhy) {
