@@ -4,8 +4,8 @@
 // copies of operands of its own (as in a step, most operands come from memory), keyed by kernel, shapes, attributes and
 // threads. Figures that the file has are never measured again: a plan is a function of configuration, device limits,
 // seed and this file, whose digest is part of the plan. measure_again() is for figures of a busy machine. The operands
-// are on the plain heap, for one kernel at a time, and gone before the run takes its arena; as many copies as the
-// machine has room for.
+// are on the plain heap, for one kernel at a time, and gone before the run takes its arena; where the machine has room
+// for fewer copies, fewer are made (kernel_timing.h).
 //
 // Two processes that measure at once would disturb each other and rest on different figures. So who measures is the
 // file's writer from before the first kernel until the figures are in it, and reads it again at the start: whoever
