@@ -49,10 +49,11 @@ class KernelTiming : public ::testing::Test {
   }
 
   size_t copies_within(int64_t room_bytes) {
-    std::set<const void*> seen;
+    std::map<const void*, int> runs;  // by copy
     time(
-        "double_it", [&](const ops::KernelArgs& args) { seen.insert(args.inputs[0]); }, room_bytes);
-    return seen.size();
+        "double_it", [&](const ops::KernelArgs& args) { ++runs[args.inputs[0]]; }, room_bytes);
+    for (const auto& [copy, count] : runs) EXPECT_GE(count, 2) << "touched first, then measured";
+    return runs.size();
   }
 
   const ops::OpSet ops_ = testing::toy_ops();
