@@ -151,7 +151,7 @@ class PlanCommand {
                        .stop_measuring = interrupt_->stop(),
                        .measure_again = options.measure_again}) {
     if (peak_share) take_share_of_peak(*peak_share);
-    if (!device_.imagined) budget_.emplace(train::make_budget(config_, *device_.memory));
+    if (!device_.imagined) budget_.emplace(make_budget());
     limit_bytes_ = budget_ ? budget_->limit_bytes() : parse_byte_limit(config_.config.memory.budget).bytes;
   }
 
@@ -185,6 +185,15 @@ class PlanCommand {
   }
 
  private:
+  memory::Budget make_budget() const {
+    try {
+      return train::make_budget(config_, *device_.memory);
+    } catch (const Error& error) {
+      if (options_.budget.empty()) throw;
+      throw Error(error.code(), std::string("--budget: ") + error.what());
+    }
+  }
+
   void take_share_of_peak(double share) {
     train::PlannedRun plain = train::prepare_run(config_);
     train::PlanOptions plain_options = plan_options_;

@@ -97,6 +97,13 @@ TEST(LoadConfig, AllProblemsOfOneFileComeInOneErrorInFileOrder) {
                           "--set: key 'train.seed' must be an integer, 0 or more, is 'x'"));
 }
 
+TEST(LoadConfig, AShareOfThePeakIsForThePlan) {
+  EXPECT_THAT(
+      faults("model: {kind: tiny}\ndata: {kind: noise}\nmemory: {budget: 50%peak}\n"),
+      ElementsAre("c.yaml:3:18: key 'memory.budget' is wrong: shares of the peak are for `plan --budget`, which "
+                  "says how many bytes that is"));
+}
+
 TEST(LoadConfig, KeysOfOtherSectionsAndKindsAreNamed) {
   EXPECT_THAT(
       faults("model: {kind: tiny, stages: [1]}\ndata: {kind: noise}\nlr: 0.1\ntrain: {micro_batch: 4, zzz: 1}\n"),

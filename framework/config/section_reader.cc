@@ -145,7 +145,11 @@ void SectionReader::byte_limit(std::string_view key, std::string& target, std::s
     if (!value->scalar.empty()) parse_byte_limit(value->scalar);
     target = value->scalar;
   } catch (const Error& e) {
-    wrong(value->at, key, std::string("is wrong: ") + e.what());
+    const bool is_of_peak = value->scalar.ends_with("%peak");
+    wrong(
+        value->at, key,
+        std::string("is wrong: ") +
+            (is_of_peak ? "shares of the peak are for `plan --budget`, which says how many bytes that is" : e.what()));
   }
 }
 

@@ -188,7 +188,10 @@ TEST_F(ExplainedBody, ThatIsNotThereIsRefusedWithThoseThatAre) {
   }
   const Finished alone = plan({"--body", "step[31]"});
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_NE(alone.err.find("--explain"), std::string::npos) << alone.err;
+  EXPECT_NE(alone.err.find("; give one of them"), std::string::npos) << alone.err;
+  const Finished curve = plan({"--body", "step[31]", "--svg=curve.svg", "--frontier"});
+  EXPECT_EQ(curve.exit_code, 2);
+  EXPECT_NE(curve.err.find("--svg draws; with --frontier --svg draws the curve"), std::string::npos) << curve.err;
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ TEST_F(Plan, AWrongBudgetIsToldAsTheOptionThatGaveIt) {
   EXPECT_NE(refused.err.find("--budget: size '140MB' has the unknown unit 'MB', nearest is 'MiB'"), std::string::npos)
       << refused.err;
   EXPECT_EQ(refused.err.find("--set"), std::string::npos) << refused.err;
+  EXPECT_NE(plan({"--budget", "140"}).err.find("tidemark plan: --budget: memory.budget 140 is 140 B, below one page"),
+            std::string::npos);
 }
 
 TEST_F(Plan, ABudgetMayBeAShareOfThePeakWithoutRecomputation) {
