@@ -162,7 +162,11 @@ class PlanCommand {
     const std::vector<train::BudgetPoint> frontier = plan_curve();
     run.costs = run.cost_source->note();  // the curve may have measured more
     interrupt_.reset();                   // which says that nothing was written
-    draw(run, body, frontier);
+    if (options_.frontier) {
+      draw_curve(frontier);
+    } else if (!options_.svg.empty()) {
+      draw_arena(*run.program, body, options_.svg);
+    }
     const std::string single = single_point_reason(run, config_.config, frontier);
     if (options_.config.json) {
       auto json = plan_json(run, device_.choice.name);
@@ -210,15 +214,31 @@ class PlanCommand {
   }
 
   train::PlannedRun plan() {
+    train::PlannedRun run = train::prepare_run(config_);
     try {
-      train::PlannedRun run = train::prepare_run(config_);
       train::compile_run(run, config_, ops_, *device_.memory, limit_bytes_, plan_options_);
       plan_options_.costs = run.cost_source;  // measured once, also where no file keeps them
       return run;
     } catch (const Error& error) {
-      if (options_.config.json && error.code() == ErrorCode::out_of_memory)
-        std::cout << refusal_json(config_.config, device_.choice.name, limit_bytes_, error).dump(2) << std::endl;
+      plan_options_.costs = run.cost_source;
+      if (error.code() == ErrorCode::out_of_memory) tell_refusal(run, error);
       throw;
+    }
+  }
+
+  // The curve is that of all budgets: whoever is refused one looks for another there.
+  void tell_refusal(const train::PlannedRun& run, const Error& error) {
+    const bool has_curve = options_.frontier && dynamic_cast<const compile::BudgetRefusal*>(&error) != nullptr;
+    const std::vector<train::BudgetPoint> frontier = has_curve ? plan_curve() : std::vector<train::BudgetPoint>();
+    interrupt_.reset();
+    if (has_curve) draw_curve(frontier);
+    if (options_.config.json) {
+      auto json = refusal_json(config_.config, device_.choice.name, limit_bytes_, error);
+      if (has_curve) json["frontier"] = frontier_json(frontier);
+      std::cout << json.dump(2) << std::endl;
+    } else if (has_curve) {
+      print_frontier(frontier, single_point_reason(run, config_.config, frontier), options_.estimate, std::cout);
+      std::cout.flush();
     }
   }
 
@@ -227,14 +247,8 @@ class PlanCommand {
     return train::plan_frontier(config_, ops_, *device_.memory, options_.points, plan_options_);
   }
 
-  void draw(const train::PlannedRun& run, const compile::Body& body,
-            const std::vector<train::BudgetPoint>& frontier) const {
-    if (options_.svg.empty()) return;
-    if (options_.frontier) {
-      draw_frontier(run.program->name, frontier, options_.svg);
-    } else {
-      draw_arena(*run.program, body, options_.svg);
-    }
+  void draw_curve(const std::vector<train::BudgetPoint>& frontier) const {
+    if (!options_.svg.empty()) draw_frontier(std::string(config_.config.model->kind()), frontier, options_.svg);
   }
 
   void check(const train::PlannedRun& run) const {
@@ -263,7 +277,10 @@ int run_plan(int argc, char** argv) {
   PlanOptions options;
   if (const int code = parse(options, argc, argv); code >= 0) return code;
   if (!options.body.empty() && !options.explain && (options.svg.empty() || options.frontier))
-    throw Error(ErrorCode::config, "--body says which body --explain tells of and --svg draws; give one of them");
+    throw Error(
+        ErrorCode::config,
+        std::string("--body says which body --explain tells of and --svg draws") +
+            (options.svg.empty() ? "; give one of them" : "; with --frontier --svg draws the curve, which has none"));
   const std::optional<double> peak_share = take_budget(options);
   PlanCommand(options, peak_share).execute();
   return 0;

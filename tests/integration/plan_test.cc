@@ -166,6 +166,23 @@ TEST_F(Plan, TheLeastBudgetThatARefusalNamesWorksAndOnePageLessDoesNot) {
   EXPECT_EQ(points[points.size() - 1]["overhead"], 0.0);
 }
 
+TEST_F(Plan, WhereTheBudgetIsRefusedTheCurveShowsThoseThatAreNot) {
+  const std::vector<std::string> curve = {"--estimate", "--frontier", "--points", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), curve.begin(), curve.end());
+    return plan(more);
+  };
+  const Finished text = with({"--budget", std::to_string(kPage), "--svg", folder_ + "/curve.svg"});
+  EXPECT_EQ(text.exit_code, 3) << text.err;
+  EXPECT_TRUE(text.out.starts_with("      budget         peak ")) << text.out;
+  EXPECT_NE(text.out.find("   least budget\n"), std::string::npos) << text.out;
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/curve.svg"));
+  const Finished object = with({"--json", "--budget", std::to_string(kPage)});
+  EXPECT_EQ(object.exit_code, 3) << object.err;
+  EXPECT_EQ(object.json()["frontier"], with({"--json"}).json()["frontier"]);
+  EXPECT_EQ(object.json()["frontier"][0]["budget_bytes"], object.json()["least_budget_bytes"]);
+}
+
 TEST_F(Plan, PointsWithoutFrontierIsAnError) {
   const Finished finished = plan({"--points", "4"});
   EXPECT_EQ(finished.exit_code, 2);
