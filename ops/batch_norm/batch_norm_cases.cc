@@ -1,7 +1,11 @@
 #include "ops/batch_norm/batch_norm_cases.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "ops/activation/activation.h"
 #include "ops/add/add.h"
 #include "ops/batch_norm/batch_norm.h"
@@ -87,6 +91,17 @@ std::vector<std::vector<float>> run_kernel_of(const OpSet& ops, const std::strin
   const std::vector<const void*> in(inputs.begin(), inputs.end());
   choice.kernel->run({.inputs = in, .outputs = pointers, .workspace = reinterpret_cast<std::byte*>(workspace.data())});
   return outputs;
+}
+
+void expect_norm_refused(const std::string& op, const Attributes& attributes,
+                         const std::vector<std::optional<ValueType>>& types, const char* message) {
+  const OpSet ops = batch_norm_ops();
+  try {
+    ops.table().find(op).outputs({attributes, types});
+    ADD_FAILURE() << op << " accepted: " << message;
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), message);
+  }
 }
 
 }  // namespace tidemark::ops

@@ -1,6 +1,10 @@
 // What the tests of batch normalization share.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "ops/testing/op_case.h"
 
 namespace tidemark::ops {
@@ -22,11 +26,16 @@ struct NormRows {
 std::vector<testing::Reference> batch_norm_reference(const Attributes& attributes,
                                                      const std::vector<testing::Reference>& in);
 
+// batch_norm of x, normally distributed about `mean` with deviation 2, in groups of `group` samples.
 testing::OpCase batch_norm_case(const Shape& x, int64_t group, bool relu, double mean = 0.5);
 
 // The outputs of the op's first kernel as float arrays. Inputs: floats of `types`; an absent one has neither.
 std::vector<std::vector<float>> run_kernel_of(const OpSet& ops, const std::string& op, const Attributes& attributes,
                                               const std::vector<std::optional<ValueType>>& types,
                                               const std::vector<const float*>& inputs, int threads = 1);
+
+// A test failure unless the op's shape rule throws Error with exactly this message.
+void expect_norm_refused(const std::string& op, const Attributes& attributes,
+                         const std::vector<std::optional<ValueType>>& types, const char* message);
 
 }  // namespace tidemark::ops

@@ -19,6 +19,7 @@ struct ChannelBlock {
     return of_parts(f, std::make_index_sequence<Count>());
   }
 
+  // As many floats as a block has, at any alignment.
   static ChannelBlock get(const float* from) {
     return each([=](size_t i) {
       T t;
