@@ -13,13 +13,14 @@ std::map<std::string, int64_t> body_runs(const BatchPlan& batch) {
   std::map<std::string, int64_t> runs;
   if (batch.packed()) return runs;
   const auto add_steps = [&](int64_t samples, int64_t steps) {
+    if (samples == 0 || steps == 0) return;
     for (const int64_t n : batch.micro_batches(samples))
       runs[body_name(batch.accumulates() ? "micro_batch" : "step", n)] += steps;
     if (batch.accumulates())
       for (const char* name : {"begin", "update"}) runs[name] += steps;
   };
   add_steps(batch.global_batch, batch.train_samples / batch.global_batch);
-  if (const int64_t rest = batch.train_samples % batch.global_batch; rest > 0) add_steps(rest, 1);
+  add_steps(batch.train_samples % batch.global_batch, 1);
   for (const int64_t n : batch.micro_batches(batch.eval_samples)) ++runs[body_name("evaluate", n)];
   return runs;
 }

@@ -18,6 +18,9 @@ TEST(BodyRuns, OfAnEpochAndItsEvaluation) {
             (Runs{{"step[32]", 3}, {"step[4]", 1}, {"evaluate[32]", 2}, {"evaluate[6]", 1}}));
   EXPECT_EQ(body_runs({.global_batch = 32, .micro_batch = 12, .train_samples = 72}),
             (Runs{{"micro_batch[12]", 4}, {"micro_batch[8]", 3}, {"begin", 3}, {"update", 3}}));
+  EXPECT_EQ(body_runs({.global_batch = 32, .micro_batch = 16, .train_samples = 64}),
+            (Runs{{"micro_batch[16]", 4}, {"begin", 2}, {"update", 2}}));
+  EXPECT_EQ(body_runs({.global_batch = 32, .micro_batch = 32, .train_samples = 20}), (Runs{{"step[20]", 1}}));
   EXPECT_EQ(body_runs({.global_batch = 4, .micro_batch = 4, .train_samples = 8, .train_rows = 9}), Runs());
 }
 
