@@ -17,7 +17,8 @@ const compile::Body& find_body(const compile::Program& program, const std::strin
 void explain_plan(const train::PlannedRun& run, const compile::Body& body, std::ostream& out);
 
 // The same as one object: body, peak_bytes, peak_node (null if nothing runs), tensors_at_peak[], recomputed[] and
-// kernels[]. Costs are null where they are not known.
+// kernels[]. Of what runs again: seconds and share, the cost of the run and what it is of all first runs in its body;
+// both are null where costs are not known.
 nlohmann::ordered_json explanation_json(const train::PlannedRun& run, const compile::Body& body);
 
 }  // namespace tidemark::cli

@@ -34,7 +34,11 @@ struct TensorNote {
 std::vector<TensorNote> notes_of_tensors(const compile::Program& program, const compile::Body& body,
                                          const std::vector<std::string>& patterns);
 
+// A heading and one line a tensor.
 void print_tensors(const compile::Body& body, const std::vector<TensorNote>& notes, std::ostream& out);
+// One object a tensor: name, bytes, category, offset, first_instruction and last_instruction with the nodes they run,
+// first_node and last_node, kept_beyond_body, runs_again, runs_again_seconds, made_again and in_place_of; the last
+// three are null where there is nothing to say.
 nlohmann::ordered_json tensors_json(const compile::Body& body, const std::vector<TensorNote>& notes);
 
 }  // namespace tidemark::cli
