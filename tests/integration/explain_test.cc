@@ -68,7 +68,7 @@ TEST_F(Explain, TheObjectHasWhatTheTextHas) {
   }
   EXPECT_EQ(of_body, runs.size());
   EXPECT_NEAR(share, json["bodies"][0]["recompute_overhead"].get<double>(), 1e-9);
-  EXPECT_EQ(told["kernels"].size(), lines_below(text, "kernels").size());
+  EXPECT_EQ(told["kernels"].size(), lines_below(text, "kernels of all bodies").size());
   EXPECT_GT(told["kernels"][0]["uses"], 0);
   EXPECT_EQ(std::ranges::count(json["estimated"], "explanation"), 1);
   EXPECT_FALSE(plan({"--json"}).json().contains("explanation"));
