@@ -258,7 +258,7 @@ TEST_F(Plan, CostsThatCannotBeKeptAreSaidToBeInNoFile) {
   EXPECT_NE(text.err.find("event=costs_not_kept"), std::string::npos) << text.err;
   EXPECT_NE(text.out.find(" of them now, kept in no file\n"), std::string::npos) << text.out;
   EXPECT_EQ(run_program(folder_, {"plan", "-c", config_, "--json"}, cache).json()["cost_file"], "");
-  const std::vector<std::string> points = {"plan", "-c", config_, "--frontier", "--set", "memory.recompute=chain"};
+  const std::vector<std::string> points = {"plan", "-c", config_, "--frontier", "--set", "memory.recompute=auto"};
   const std::string curve = run_program(folder_, points, cache).err;
   size_t warnings = 0;
   for (size_t at = curve.find("costs_not_kept"); at != std::string::npos; at = curve.find("costs_not_kept", at + 1))
@@ -308,7 +308,7 @@ TEST_F(Plan, AFileThatWasAskedForIsNamedOnce) {
 }
 
 TEST_F(Plan, ACurveOfOnePointSaysWhy) {
-  const std::vector<std::string> curve = {"--frontier", "--points", "3", "--set", "memory.recompute=chain"};
+  const std::vector<std::string> curve = {"--frontier", "--points", "3", "--set", "memory.recompute=none"};
   EXPECT_NE(plan(curve).out.find("one point: memory.recompute is none"), std::string::npos) << plan(curve).out;
   EXPECT_FALSE(plan({"--frontier", "--points", "2", "--estimate", "--json"}).json().contains("frontier_is_one_point"));
   const Finished small = plan({"--frontier", "--estimate", "--set", "model.width=8", "--set", "train.global_batch=2"});
