@@ -167,7 +167,8 @@ TEST_F(Plan, TheLeastBudgetThatARefusalNamesWorksAndOnePageLessDoesNot) {
 }
 
 TEST_F(Plan, WhereTheBudgetIsRefusedTheCurveShowsThoseThatAreNot) {
-  const std::vector<std::string> curve = {"--estimate", "--frontier", "--points", "2", "--set", "memory.recompute=chain"};
+  const std::vector<std::string> curve = {"--estimate", "--frontier", "--points",
+                                          "2",          "--set",      "memory.recompute=chain"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.end(), curve.begin(), curve.end());
     return plan(more);
