@@ -19,7 +19,7 @@ struct Manifest {
   std::string config_yaml;  // resolved, as config::to_yaml prints it
   std::string optimizer;
   std::string plan_digest;
-  std::string kernels_digest;  // of the list of kernels that the program runs
+  std::string kernels_digest;  // of the list of kernels that the program runs, whatever its budget
   int64_t threads = 0;
   std::string device;
   std::map<std::string, std::string> state;  // what else the training loop carries from step to step

@@ -45,9 +45,15 @@ class BodyCompiler {
     Compiled plain;
     plain.lowered = lower(body.graph, ops_, options_.device, options_.threads);
     lay_out(body, plain.lowered, options_.planner_options);
+    for (const Instruction& i : body.instructions) body.kernels.emplace_back(i.node, i.kernel_name);
     plain.body = std::move(body);
     if (!recomputes()) return plain;
-    if (plain.body.peak_bytes > options_.arena_budget_bytes) return recompute(std::move(verified), std::move(plain));
+    if (plain.body.peak_bytes > options_.arena_budget_bytes) {
+      auto kernels = plain.body.kernels;
+      Compiled within_budget = recompute(std::move(verified), std::move(plain));
+      within_budget.body.kernels = std::move(kernels);
+      return within_budget;
+    }
     if (options_.prepares_all_costs && plain.body.peak_bytes > least_arena_bytes())
       plannable(std::move(verified), plain.body);  // asks for them
     return plain;

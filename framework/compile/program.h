@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/category.h"
@@ -61,6 +62,9 @@ struct Body {
   Graph graph;       // as lowered: with pack nodes, in execution order
   bool shares_step_segment = false;
   std::vector<Instruction> instructions;
+  // Node and kernel of each instruction before recomputation, in order. Nothing that recomputation does to a body, also
+  // that nodes run in parts, changes a bit of what they compute.
+  std::vector<std::pair<std::string, std::string>> kernels;
   std::vector<Tensor> externals;              // step- and micro-batch-scope values that hold their bytes at the start
   std::vector<Tensor> results;                // hold their bytes at the end
   memory::Trace trace;                        // buffers of the body area; step i is instruction i

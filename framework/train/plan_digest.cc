@@ -32,8 +32,7 @@ std::string plan_digest(const compile::Program& program) {
 std::string kernel_digest(const compile::Program& program) {
   std::string text;
   for (const compile::Body& body : program.bodies)
-    for (const compile::Instruction& i : body.instructions)
-      text += body.name + ' ' + i.node + ' ' + i.kernel_name + '\n';
+    for (const auto& [node, kernel] : body.kernels) text += body.name + ' ' + node + ' ' + kernel + '\n';
   return sha256_hex(text);
 }
 

@@ -9,7 +9,8 @@ namespace tidemark::train {
 
 std::string plan_digest(const compile::Program& program);
 
-// Of the kernels alone, in order: what bit-identity hangs on besides data, seed and threads.
+// Of the kernels alone, in order, as they are without recomputation: what bit-identity hangs on besides data, seed and
+// threads. The same for every budget.
 std::string kernel_digest(const compile::Program& program);
 
 }  // namespace tidemark::train

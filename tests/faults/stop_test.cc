@@ -76,6 +76,31 @@ TEST_F(Stop, OtherThreadsOrSettingsAreNamedWhenResumed) {
   EXPECT_EQ(same.err.find("resume_differs"), std::string::npos) << same.err;
 }
 
+class StopWithinABudget : public StoppedRun {
+ protected:
+  StopWithinABudget() { model_ = "gpt"; }
+};
+
+TEST_F(StopWithinABudget, AnotherBudgetIsNoDifferenceWhenResumed) {
+  const auto within = [&](const std::string& dir, const std::string& budget, std::vector<std::string> more) {
+    for (const std::string& assignment :
+         {"memory.budget=" + budget, std::string("memory.recompute=auto"), "memory.cost_file=" + path("costs.json"),
+          std::string("train.steps=4"), std::string("checkpoint.every=2")})
+      more.insert(more.end(), {"--set", assignment});
+    return train(dir, more);
+  };
+  const Finished whole = within("run", "64MiB", {});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(whole.json()["recomputed_instructions"], 0);
+  std::filesystem::remove_all(path("run") + "/step-00000004");
+  const Finished resumed = within("run", "6MiB", {"--resume"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.json()["first_step"], 2);
+  EXPECT_GT(resumed.json()["recomputed_instructions"], 0);
+  EXPECT_EQ(resumed.json()["parameters_sha256"], whole.json()["parameters_sha256"]);
+  EXPECT_EQ(resumed.err.find("resume_differs"), std::string::npos) << resumed.err;
+}
+
 // Nothing is learnt, so the third evaluation is the second one without a lower loss: the run stops after step 6. What
 // was counted before a stop counts after it.
 TEST_F(Stop, EarlyStoppingIsCarriedOver) {
