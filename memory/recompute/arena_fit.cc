@@ -1,7 +1,9 @@
 #include "memory/recompute/arena_fit.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "memory/recompute/arena_joint_fit.h"
 #include "memory/recompute/arena_loose_fit.h"
 
 namespace tidemark::memory {
@@ -15,23 +17,27 @@ constexpr int kMaxCuts = 7;
 constexpr int kBisections = 2;
 constexpr int kSeedsPerCut = 3;
 
+// Of the trace's cost, above the plan for live bytes: from here on schedule and layout are searched for together.
+constexpr double kTooDear = 0.005;
+
 class ArenaFit {
  public:
   ArenaFit(const RecomputePlanner& planner, const StepTrace& trace, int64_t budget_bytes,
            const RecomputeOptions& options)
       : planner_(planner), trace_(trace), budget_(budget_bytes), options_(options) {
-    options_.offset_options.work_limit = std::min(options_.offset_options.work_limit, kOffsetWork);
+    layout_options_ = options_;
+    layout_options_.offset_options.work_limit = std::min(options_.offset_options.work_limit, kOffsetWork);
   }
 
   RecomputePlan run() {
     RecomputePlan plain = make_plan(trace_, plain_order(trace_), std::string(planner_.name()), 0);
-    if (plain.peak_live_bytes <= budget_ && lay_out_within(trace_, budget_, options_, plain)) return plain;
+    if (plain.peak_live_bytes <= budget_ && lay_out_within(trace_, budget_, layout_options_, plain)) return plain;
     if (planner_.allows_single_runs()) {
       run_by_run();
     } else {
       cut_by_cut();
     }
-    if (!found_) lay_out(trace_, options_, best_);
+    if (!found_) lay_out(trace_, layout_options_, best_);
     best_.work = work_;
     return std::move(best_);
   }
@@ -44,7 +50,20 @@ class ArenaFit {
     RecomputePlan loose = fit_by_loosening(planner_, trace_, budget_, options_, best_);
     work_ += loose.work;
     found_ = !loose.schedule.steps.empty();
-    if (found_) best_ = std::move(loose);
+    const double room = kTooDear * static_cast<double>(total_cost(trace_));
+    if (found_ && static_cast<double>(loose.extra_cost - best_.extra_cost) <= room) {
+      best_ = std::move(loose);
+      return;
+    }
+    const int64_t dearest = found_ ? loose.extra_cost : std::numeric_limits<int64_t>::max();
+    RecomputePlan joint = fit_jointly(planner_, trace_, budget_, options_, best_, dearest);
+    work_ += joint.work;
+    if (!joint.schedule.steps.empty()) {
+      best_ = std::move(joint);
+      found_ = true;
+    } else if (found_) {
+      best_ = std::move(loose);
+    }
   }
 
   void cut_by_cut() {
@@ -75,7 +94,7 @@ class ArenaFit {
     RecomputePlan plan = planner_.best_effort(trace_, live_budget, options_);
     work_ += plan.work;
     const bool met = plan.peak_live_bytes <= live_budget;
-    const bool fits = plan.peak_live_bytes <= budget_ && lay_out_within(trace_, budget_, options_, plan);
+    const bool fits = plan.peak_live_bytes <= budget_ && lay_out_within(trace_, budget_, layout_options_, plan);
     if (fits && (!found_ || plan.extra_cost < best_.extra_cost)) {
       best_ = std::move(plan);
       found_ = true;
@@ -88,7 +107,7 @@ class ArenaFit {
   const RecomputePlanner& planner_;
   const StepTrace& trace_;
   const int64_t budget_;
-  RecomputeOptions options_;
+  RecomputeOptions options_, layout_options_;
   RecomputePlan best_;
   bool found_ = false;
   int64_t work_ = 0;

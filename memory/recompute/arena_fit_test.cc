@@ -54,6 +54,7 @@ class ArenaFit : public testing::Test {
   ArenaFit() {
     options_.offset_planner = offsets_.get();
     options_.work_limit = 20'000;
+    options_.offset_options.work_limit = 500'000;  // too little for a joint search
   }
 
   // How many of the cases get an arena within the budget.

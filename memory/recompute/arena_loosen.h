@@ -6,6 +6,7 @@
 
 #include "memory/recompute/search/plan_state.h"
 #include "memory/recompute/search/random.h"
+#include "memory/recompute/search/run_moves.h"
 
 namespace tidemark::memory {
 
@@ -40,6 +41,8 @@ class Loosener {
 
   // The problem must outlive it. budget_bytes must be above the fixed bytes.
   Loosener(const recompute::Problem& problem, double budget_bytes);
+  Loosener(const Loosener&) = delete;
+  Loosener& operator=(const Loosener&) = delete;
 
   Plan plan_of(const std::vector<int32_t>& steps);  // of a schedule
   std::vector<int32_t> steps_of(const Plan& plan);  // back
@@ -56,24 +59,15 @@ class Loosener {
     bool is_within = false;
   };
   Plan plan_with(std::vector<recompute::Run> runs);
-  double sum_of_cubes(double full_share) const;
   Energy energy(const LooseningOptions& options) const;
   void propose(double full_share);
-  void shift_run();
-  void move_run(recompute::Run run, int32_t stage);
-  void drop_run();
-  void add_run();
   void fill_gap(double full_share);
-  void make_again(int32_t step, int32_t stage);
-  void accept();
-  bool may_move(int32_t step, int32_t stage) const;
-  double full_bytes(double full_share) const { return budget_ - (1 - full_share) * (budget_ - problem_.fixed_bytes); }
 
   const recompute::Problem& problem_;
   const double budget_;
   recompute::PlanState state_;
   recompute::Random random_{0};
-  std::vector<recompute::Run> extra_;  // the runs of the state, in any order
+  recompute::RunMoves moves_;
 };
 
 }  // namespace tidemark::memory
