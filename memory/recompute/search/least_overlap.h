@@ -1,8 +1,10 @@
-// Where one item overlaps its neighbours least.
+// Where one item overlaps its neighbours least, of the places that a packing can be made of.
 //
-// The weighted overlap with one neighbour, over the item's offset, goes up, stays level and goes down; the sum over the
-// neighbours has its least values where one of them ends or begins. So only the offsets where some slope changes are
-// visited, in order: a bit for each says where they are.
+// The weighted overlap with one neighbour, over the item's offset, goes up, stays level and goes down. Places where the
+// item lies on the ground, or ends or begins where a neighbour begins or ends (or has its full overlap), are enough: a
+// packing stays one when all that hangs free is let down. To hang from the top end counts for nothing, and a search
+// that takes it for a good place ends with more overlap. So only offsets where some slope changes are visited, in
+// order: a bit for each says where they are.
 #pragma once
 
 #include <bit>
@@ -37,8 +39,7 @@ class LeastOverlap {
     change(offset + size, weight);
   }
 
-  // Forgets the neighbours. Among equally good offsets at which a neighbour ends or begins any, by below(count), which
-  // gives a random number in [0, count).
+  // Forgets the neighbours. Among equally good places any, by below(count), which gives a random number in [0, count).
   template <class Below>
   Best best(Below below) {
     Best found;
