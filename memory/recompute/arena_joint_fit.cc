@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kPlannerWork = 16;  // times the planner's limit
 constexpr size_t kLoosened = 8;       // plans, of which the least full are searched from
 constexpr size_t kStarts = 4;
+constexpr int64_t kUnitsLookedAt = 200;
 // A search with less than that gets nowhere.
 constexpr int64_t kLeastOffsetWork = 1'000'000;
 constexpr int64_t kSweepsPerLooseningMove = 40;
@@ -28,7 +29,7 @@ constexpr double kLeastStep = 0.0005;
 constexpr double kNearEnough = 0.001;  // above the base
 
 // Bytes of one offset unit: all alignments divide it, and where there are few sizes it divides most of them.
-int32_t unit_of(const StepTrace& trace, int64_t bytes) {
+int64_t unit_of(const StepTrace& trace, int64_t bytes) {
   int64_t alignment = 1;
   std::vector<int64_t> sizes;
   for (const StepValue& value : trace.values) {
@@ -45,9 +46,9 @@ int32_t unit_of(const StepTrace& trace, int64_t bytes) {
     return sum;
   };
   int64_t best = unit;
-  for (int64_t u = unit; u <= 2 * unit; u += alignment)
+  for (int64_t u = unit; u <= std::min(2 * unit, unit + kUnitsLookedAt * alignment); u += alignment)
     if (waste(u) < waste(best)) best = u;
-  return static_cast<int32_t>(best);
+  return best;
 }
 
 class JointFit {
@@ -66,8 +67,7 @@ class JointFit {
         unit_bytes_(unit_of(trace, budget_bytes - trace.fixed_bytes)) {}
 
   RecomputePlan run() {
-    if (options_.offset_options.work_limit >= kLeastOffsetWork &&
-        JointSearch::can_take(problem_, static_cast<double>(budget_ - trace_.fixed_bytes), unit_bytes_)) {
+    if (JointSearch::can_take(problem_, static_cast<double>(budget_ - trace_.fixed_bytes), unit_bytes_)) {
       start_searches(std::min(base_cost_ + kFirstRoom * trace_cost_, dearest_));
       if (JointSearch* search = search_until_one_fits()) make_cheaper(*search);
     }
@@ -199,7 +199,7 @@ class JointFit {
   const double base_cost_, dearest_, trace_cost_;
   int64_t sweeps_left_;
   const recompute::Problem problem_;
-  const int32_t unit_bytes_;
+  const int64_t unit_bytes_;
   std::vector<std::unique_ptr<JointSearch>> searches_;
   RecomputePlan best_;  // without steps: none yet
   int64_t work_ = 0;
@@ -209,6 +209,7 @@ class JointFit {
 
 RecomputePlan fit_jointly(const RecomputePlanner& planner, const StepTrace& trace, int64_t budget_bytes,
                           const RecomputeOptions& options, const RecomputePlan& base, int64_t dearest) {
+  if (options.offset_options.work_limit < kLeastOffsetWork) return {};
   return JointFit(planner, trace, budget_bytes, options, base, dearest).run();
 }
 

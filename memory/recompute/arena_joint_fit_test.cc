@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "memory/recompute/joint_search.h"
@@ -113,6 +114,15 @@ TEST(JointSearch, TakesWhatHasFewUnits) {
   EXPECT_TRUE(JointSearch::can_take(problem, JointSearch::kMostUnits, 1));
   EXPECT_FALSE(JointSearch::can_take(problem, JointSearch::kMostUnits + 1, 1));
   EXPECT_FALSE(JointSearch::can_take(problem, 3, 4));
+}
+
+TEST(JointSearch, LeavesWhatIsNoLargerThanTheBudgetButForWholeUnits) {
+  const recompute::Problem problem(random_step_trace({1, 20}));
+  const double largest = *std::ranges::max_element(problem.bytes);
+  ASSERT_GT(largest, 2);
+  EXPECT_TRUE(JointSearch::can_take(problem, largest, 1));
+  EXPECT_FALSE(JointSearch::can_take(problem, largest - 1, 1));
+  EXPECT_FALSE(JointSearch::can_take(problem, largest, static_cast<int64_t>(largest) - 1));
 }
 
 // Where the plain step has room for its live bytes and, proven, no layout: only another schedule can help.

@@ -37,21 +37,26 @@ constexpr int kCheaperTries = 200;
 
 }  // namespace
 
-bool JointSearch::can_take(const Problem& problem, double bytes, int32_t unit_bytes) {
-  return problem.value_count() > 0 && problem.value_count() + problem.step_count <= kMostOwners &&
-         bytes >= unit_bytes && bytes / unit_bytes <= kMostUnits;
+bool JointSearch::can_take(const Problem& problem, double bytes, int64_t unit_bytes) {
+  const auto unit = static_cast<double>(unit_bytes);
+  const double units = std::floor(bytes / unit);
+  const auto fits = [&](double size) { return std::ceil(size / unit) <= units; };
+  return problem.value_count() > 0 && problem.value_count() + problem.step_count <= kMostOwners && units >= 1 &&
+         units <= kMostUnits && std::ranges::all_of(problem.bytes, fits) &&
+         std::ranges::all_of(problem.workspace_bytes, fits);
 }
 
 JointSearch::JointSearch(const Problem& problem, double budget_bytes, const std::vector<Run>& start,
                          const JointSearchOptions& options)
     : problem_(problem),
       options_(options),
-      capacity_(static_cast<int32_t>(std::floor((budget_bytes - problem.fixed_bytes) / options.unit_bytes))),
+      capacity_(static_cast<int32_t>(
+          std::floor((budget_bytes - problem.fixed_bytes) / static_cast<double>(options.unit_bytes)))),
       owners_(static_cast<size_t>(problem.value_count() + problem.step_count)),
       random_(options.seed),
       state_(problem, budget_bytes),
       moves_(problem, state_, random_),
-      placed_(state_, options.unit_bytes),
+      placed_(state_, static_cast<double>(options.unit_bytes)),
       least_overlap_at_(capacity_),
       weights_(owners_ * owners_, kFirstWeight) {
   moves_.start(start);

@@ -16,7 +16,7 @@ namespace tidemark::memory {
 
 struct JointSearchOptions {
   double extra_cost_limit = 0;
-  int32_t unit_bytes = 1;  // offsets are multiples of this, and sizes count as such; a multiple of all alignments
+  int64_t unit_bytes = 1;  // offsets are multiples of this, and sizes count as such; a multiple of all alignments
   uint64_t seed = 1;
 };
 
@@ -39,8 +39,9 @@ class JointSearch {
   static constexpr int32_t kMostOwners = 1500;  // values and steps
   static constexpr int32_t kMostUnits = 16384;
 
-  // Whether a search is possible; the budget is without the fixed bytes.
-  static bool can_take(const recompute::Problem& problem, double bytes, int32_t unit_bytes);
+  // Whether a search is possible in so many bytes, without the fixed ones: each value and workspace must fit them in
+  // whole units.
+  static bool can_take(const recompute::Problem& problem, double bytes, int64_t unit_bytes);
 
   // Starts from a plan with these extra runs that is within the budget (fixed bytes included) and the cost, all copies
   // anywhere. The problem must outlive it, and can_take() it.
