@@ -17,10 +17,10 @@ constexpr size_t kStarts = 4;
 constexpr int64_t kUnitsLookedAt = 200;
 // A search with less than that gets nowhere.
 constexpr int64_t kLeastOffsetWork = 1'000'000;
-constexpr int64_t kSweepsPerLooseningMove = 40;
-constexpr int64_t kWorkPerSweep = 5;          // of the limit for offsets
-constexpr int64_t kSweepsOfARound = 400'000;  // of all starts together
-constexpr int64_t kSweepsOfAStep = 1'000'000;
+constexpr int64_t kLooksPerLooseningMove = 40;
+constexpr int64_t kWorkPerLook = 5;          // of the limit for offsets
+constexpr int64_t kLooksOfARound = 400'000;  // of all starts together
+constexpr int64_t kLooksOfAStep = 1'000'000;
 
 // Of the trace's cost.
 constexpr double kFirstRoom = 0.07;  // above the base
@@ -62,7 +62,7 @@ class JointFit {
         base_cost_(static_cast<double>(base.extra_cost)),
         dearest_(static_cast<double>(dearest)),
         trace_cost_(static_cast<double>(std::max<int64_t>(total_cost(trace), 1))),
-        sweeps_left_(options.offset_options.work_limit / kWorkPerSweep),
+        looks_left_(options.offset_options.work_limit / kWorkPerLook),
         problem_(trace),
         unit_bytes_(unit_of(trace, budget_bytes - trace.fixed_bytes)) {}
 
@@ -97,7 +97,7 @@ class JointFit {
     const Loosener::Plan start = loosener.plan_of(plan.schedule.steps);
     LooseningOptions loosening;
     loosening.extra_cost_limit = cost_limit;
-    loosening.moves = sweeps_left_ / kSweepsPerLooseningMove;
+    loosening.moves = looks_left_ / kLooksPerLooseningMove;
     std::vector<Loosener::Plan> plans;
     for (size_t i = 0; i < kLoosened; ++i) {
       loosening.seed = options_.seed * kLoosened + i;
@@ -109,19 +109,19 @@ class JointFit {
     return plans;
   }
 
-  bool advance(JointSearch& search, int64_t sweeps) {
-    const int64_t before = search.sweeps();
-    const bool fits = search.advance(std::min(sweeps, sweeps_left_));
-    sweeps_left_ -= search.sweeps() - before;
-    work_ += search.sweeps() - before;
+  bool advance(JointSearch& search, int64_t looks) {
+    const int64_t before = search.looks();
+    const bool fits = search.advance(std::min(looks, looks_left_));
+    looks_left_ -= search.looks() - before;
+    work_ += search.looks() - before;
     return fits;
   }
 
   // nullptr: none does.
   JointSearch* search_until_one_fits() {
-    while (!searches_.empty() && sweeps_left_ > 0) {
+    while (!searches_.empty() && looks_left_ > 0) {
       for (const auto& search : searches_)
-        if (advance(*search, kSweepsOfARound / static_cast<int64_t>(searches_.size()))) return search.get();
+        if (advance(*search, kLooksOfARound / static_cast<int64_t>(searches_.size()))) return search.get();
       std::ranges::stable_sort(searches_, {}, [](const auto& search) { return search->least_overlap(); });
       searches_.resize((searches_.size() + 1) / 2);
     }
@@ -130,11 +130,11 @@ class JointFit {
 
   void make_cheaper(JointSearch& search) {
     best_ = plan_of(search);
-    for (double step = kFirstStep; step >= kLeastStep && sweeps_left_ > 0;) {
+    for (double step = kFirstStep; step >= kLeastStep && looks_left_ > 0;) {
       const auto cost = static_cast<double>(best_.extra_cost);
       if (cost <= base_cost_ + kNearEnough * trace_cost_) return;
       if (!search.lower_cost_limit(cost - step * trace_cost_)) return;
-      if (advance(search, kSweepsOfAStep)) {
+      if (advance(search, kLooksOfAStep)) {
         best_ = plan_of(search);
       } else {
         step /= 2;
@@ -159,7 +159,7 @@ class JointFit {
 
   // Bytes, in the order of arena_trace().
   std::vector<int64_t> offsets(const JointSearch& done, const Schedule& schedule) const {
-    const std::vector<int32_t> stages = stages_of(schedule.steps);
+    const std::vector<int32_t> stages = recompute::stages_of(problem_, schedule.steps);
     std::vector<int32_t> number(trace_.values.size(), -1);  // of the problem's values
     int32_t numbers = 0;
     for (size_t v = 0; v < number.size(); ++v)
@@ -179,25 +179,12 @@ class JointFit {
     return result;
   }
 
-  // Of every run, the problem's: that of the next first run, its own included.
-  std::vector<int32_t> stages_of(const std::vector<int32_t>& steps) const {
-    std::vector<int32_t> stages(steps.size(), problem_.step_count - 1);
-    int32_t next = 0;
-    size_t waiting = 0;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (steps[i] != next) continue;
-      for (; waiting <= i; ++waiting) stages[waiting] = next + problem_.first_step;
-      ++next;
-    }
-    return stages;
-  }
-
   const RecomputePlanner& planner_;
   const StepTrace& trace_;
   const int64_t budget_;
   const RecomputeOptions& options_;
   const double base_cost_, dearest_, trace_cost_;
-  int64_t sweeps_left_;
+  int64_t looks_left_;
   const recompute::Problem problem_;
   const int64_t unit_bytes_;
   std::vector<std::unique_ptr<JointSearch>> searches_;

@@ -39,18 +39,13 @@ Loosener::Plan Loosener::plan_with(std::vector<Run> runs) {
 }
 
 Loosener::Plan Loosener::plan_of(const std::vector<int32_t>& steps) {
+  const std::vector<int32_t> stages = recompute::stages_of(problem_, steps);
   std::vector<Run> runs;
-  size_t waiting = 0;  // from here on: runs whose stage is that of the next first run
-  int32_t next = 0;
-  for (int32_t step : steps) {
-    if (step != next) {
-      runs.push_back({0, step + problem_.first_step});
-      continue;
-    }
-    for (; waiting < runs.size(); ++waiting) runs[waiting].stage = step + problem_.first_step;
-    ++next;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const int32_t step = steps[i] + problem_.first_step;
+    if (stages[i] == problem_.step_count - 1) break;  // runs behind the last step are of no use
+    if (step != stages[i]) runs.push_back({stages[i], step});
   }
-  runs.resize(waiting);  // runs behind the last step are of no use
   std::sort(runs.begin(), runs.end());
   runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
   return plan_with(std::move(runs));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "memory/recompute/schedule.h"
 #include "memory/recompute/search/fullness.h"
 
 namespace tidemark::memory {
@@ -57,7 +56,7 @@ JointSearch::JointSearch(const Problem& problem, double budget_bytes, const std:
       state_(problem, budget_bytes),
       moves_(problem, state_, random_),
       placed_(state_, static_cast<double>(options.unit_bytes)),
-      least_overlap_at_(capacity_),
+      places_(capacity_),
       weights_(owners_ * owners_, kFirstWeight) {
   moves_.start(start);
   placed_.derive_all();
@@ -84,7 +83,7 @@ void JointSearch::gather(const PlacedCopy& copy) {
   for (size_t i = 0; i < all.size(); ++i) {
     const PlacedCopy& other = all[i];
     if (!copy.meets(other) || &other == &copy || other.offset == PlacedCopy::kNowhere) continue;
-    neighbours_.push_back({static_cast<int32_t>(i), other.offset, other.size, weight(copy.owner, other.owner)});
+    neighbours_.push_back(static_cast<int32_t>(i));
   }
 }
 
@@ -92,20 +91,24 @@ int64_t JointSearch::cost_here(int32_t index) {
   const PlacedCopy& copy = placed_.copies()[index];
   gather(copy);
   int64_t cost = 0;
-  for (const Neighbour& n : neighbours_) {
-    const int32_t units =
-        std::min({copy.offset + copy.size - n.offset, n.offset + n.size - copy.offset, copy.size, n.size});
-    if (units > 0) cost += static_cast<int64_t>(n.weight) * units;
+  for (int32_t n : neighbours_) {
+    const PlacedCopy& other = placed_.copies()[n];
+    const int32_t units = copy.overlap(other);
+    if (units > 0) cost += static_cast<int64_t>(weight(copy.owner, other.owner)) * units;
   }
   return cost;
 }
 
 // Of the neighbours gathered last.
 LeastOverlap::Best JointSearch::best_offset(int32_t index) {
-  least_overlap_at_.begin(placed_.copies()[index].size);
-  for (const Neighbour& n : neighbours_) least_overlap_at_.add_neighbour(n.offset, n.size, n.weight);
-  ++sweeps_;
-  return least_overlap_at_.best([this](int64_t n) { return random_.below(n); });
+  const PlacedCopy& copy = placed_.copies()[index];
+  places_.begin(copy.size);
+  for (int32_t n : neighbours_) {
+    const PlacedCopy& other = placed_.copies()[n];
+    places_.add_neighbour(other.offset, other.size, weight(copy.owner, other.owner));
+  }
+  ++looks_;
+  return places_.best([this](int64_t n) { return random_.below(n); });
 }
 
 void JointSearch::improve(int32_t index) {
@@ -117,15 +120,15 @@ void JointSearch::improve(int32_t index) {
   if (best.cost >= cost) return;
   placed_.place(index, best.offset);
   const PlacedCopy& moved = placed_.copies()[index];
-  for (const Neighbour& n : neighbours_)
-    if (moved.overlap(placed_.copies()[n.copy]) > 0) push(n.copy);
+  for (int32_t n : neighbours_)
+    if (moved.overlap(placed_.copies()[n]) > 0) push(n);
   if (best.cost > 0) push(index);
 }
 
 // Until no single copy can do better, or the work ends.
 void JointSearch::settle(int64_t end) {
   size_t next = 0;
-  for (; next < queue_.size() && sweeps_ < end; ++next) {
+  for (; next < queue_.size() && looks_ < end; ++next) {
     is_queued_[queue_[next]] = 0;
     improve(queue_[next]);
   }
@@ -240,6 +243,14 @@ void JointSearch::place_changed(const std::vector<int32_t>& changed) {
   }
 }
 
+// The copies of what the journal changed, in their best places; returns them. The overlaps are then in overlaps_after_.
+const std::vector<int32_t>& JointSearch::follow_journal() {
+  const std::vector<int32_t>& changed = placed_.follow(state_.journal());
+  place_changed(changed);
+  find_overlaps_after(changed);
+  return changed;
+}
+
 void JointSearch::change_runs() {
   propose();
   if (state_.journal().empty()) return;
@@ -249,9 +260,7 @@ void JointSearch::change_runs() {
     return;
   }
   const int64_t before = weight_of(overlaps_);
-  const std::vector<int32_t>& changed = placed_.follow(state_.journal());
-  place_changed(changed);
-  find_overlaps_after(changed);
+  const std::vector<int32_t>& changed = follow_journal();
   if (weight_of(overlaps_after_) > before) {
     placed_.undo();
     state_.undo_to(0);
@@ -281,9 +290,7 @@ bool JointSearch::make_cheaper() {
     state_.settle();
     const double saved = cost - state_.extra_cost();
     if (state_.fits() && saved > 0) {
-      const std::vector<int32_t>& changed = placed_.follow(state_.journal());
-      place_changed(changed);
-      find_overlaps_after(changed);
+      follow_journal();
       const double heavier = static_cast<double>(weight_of(overlaps_after_) - before) / saved;
       if (heavier < least) {
         least = heavier;
@@ -296,10 +303,7 @@ bool JointSearch::make_cheaper() {
   if (best.empty()) return false;
   for (const Run& run : best) state_.flip(run);
   state_.settle();
-  const std::vector<int32_t>& changed = placed_.follow(state_.journal());
-  place_changed(changed);
-  find_overlaps_after(changed);
-  keep_change(changed);
+  keep_change(follow_journal());
   return true;
 }
 
@@ -311,9 +315,9 @@ bool JointSearch::lower_cost_limit(double extra_cost) {
   return true;
 }
 
-bool JointSearch::advance(int64_t sweeps) {
-  const int64_t end = sweeps_ + sweeps;
-  while (sweeps_ < end) {
+bool JointSearch::advance(int64_t looks) {
+  const int64_t end = looks_ + looks;
+  while (looks_ < end) {
     settle(end);
     find_overlaps(overlaps_);
     int64_t sum = 0;
@@ -322,7 +326,7 @@ bool JointSearch::advance(int64_t sweeps) {
     if (sum == 0) return true;
     raise_weights();
     for (int i = 0; i < kChanges; ++i) change_runs();
-    ++sweeps_;
+    ++looks_;
   }
   return false;
 }

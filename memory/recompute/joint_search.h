@@ -50,15 +50,15 @@ class JointSearch {
   JointSearch(const JointSearch&) = delete;
   JointSearch& operator=(const JointSearch&) = delete;
 
-  // Goes on until nothing overlaps (true), or about so many offsets sweeps more are done.
-  bool advance(int64_t sweeps);
+  // Goes on until nothing overlaps (true), or best places have been looked for about so many times more.
+  bool advance(int64_t looks);
 
   // For a cheaper plan from here on: takes out what overlaps least without, until the plan is within the limit. False,
   // and nothing to go on with, if it cannot.
   bool lower_cost_limit(double extra_cost);
   double extra_cost() const { return state_.extra_cost(); }
 
-  int64_t sweeps() const { return sweeps_; }
+  int64_t looks() const { return looks_; }
   int64_t least_overlap() const { return least_overlap_; }  // units, over all pairs, at the best moment
 
   std::vector<int32_t> steps() const { return state_.sequence(); }  // of the trace
@@ -84,11 +84,11 @@ class JointSearch {
   void add_overlap(int32_t a, int32_t b, std::vector<Overlap>& out) const;
   int64_t weight_of(const std::vector<Overlap>& overlaps) const;
   void raise_weights();
-  void halve_weights();
   void propose();
   void propose_for_overlap();
   void change_runs();
   bool is_allowed();
+  const std::vector<int32_t>& follow_journal();
   void keep_change(const std::vector<int32_t>& changed);
   bool make_cheaper();
   void place_changed(const std::vector<int32_t>& changed);
@@ -101,17 +101,14 @@ class JointSearch {
   recompute::PlanState state_;
   recompute::RunMoves moves_;
   recompute::PlacedCopies placed_;
-  recompute::LeastOverlap least_overlap_at_;
+  recompute::LeastOverlap places_;
   std::vector<int32_t> weights_;  // of each pair of owners
   std::vector<Overlap> overlaps_, overlaps_after_;
   double fullness_ = 0;
   std::vector<int32_t> queue_;  // copies whose neighbourhood changed
   std::vector<char> is_queued_, is_changed_;
-  struct Neighbour {
-    int32_t copy, offset, size, weight;
-  };
-  std::vector<Neighbour> neighbours_;  // of the copy in hand
-  int64_t sweeps_ = 0;
+  std::vector<int32_t> neighbours_;  // of the copy in hand
+  int64_t looks_ = 0;
   int64_t least_overlap_ = std::numeric_limits<int64_t>::max();
 };
 

@@ -39,6 +39,18 @@ class ExcessChange {
 
 }  // namespace
 
+std::vector<int32_t> stages_of(const Problem& problem, const std::vector<int32_t>& steps) {
+  std::vector<int32_t> stages(steps.size(), problem.step_count - 1);
+  int32_t next = 0;
+  size_t waiting = 0;  // from here on: runs whose stage is that of the next first run
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] != next) continue;
+    for (; waiting <= i; ++waiting) stages[waiting] = next + problem.first_step;
+    ++next;
+  }
+  return stages;
+}
+
 PlanState::PlanState(const Problem& problem, double budget_bytes)
     : problem_(problem),
       budget_(budget_bytes),

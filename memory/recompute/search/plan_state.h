@@ -25,6 +25,9 @@ struct Run {
   auto operator<=>(const Run&) const = default;
 };
 
+// The stage of each run of a sequence of the trace's steps; behind the last first run: step_count - 1.
+std::vector<int32_t> stages_of(const Problem& problem, const std::vector<int32_t>& steps);
+
 class PlanState {
  public:
   // The problem must outlive the state. Starts as the plain order. Budgets are whole numbers: all sums are then exact.
