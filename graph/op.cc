@@ -35,6 +35,8 @@ void Op::gradient(GradientContext&) const {
   throw Error(ErrorCode::config, "op '" + std::string(name()) + "' has no gradient");
 }
 
+std::optional<SampleRule> Op::samples(const OpCall&) const { return std::nullopt; }
+
 void OpTable::add(std::unique_ptr<Op> op) {
   std::string name(op->name());
   const bool added = ops_.emplace(name, std::move(op)).second;

@@ -39,6 +39,23 @@ struct Cost {
   int64_t bytes_written = 0;
 };
 
+// What an op does with samples, whose number, or that of their rows, is the first dimension of some of its operands.
+// Run on consecutive slices of them, one after the other, with all other operands whole, it gives the same bits as on
+// all at once, except for sums: they depend on how many were summed before they were added up.
+struct SampleRule {
+  struct Sum {
+    size_t output = 0;                  // + a value of each sample, of a type without samples
+    std::optional<size_t> accumulator;  // the optional input that the output is added onto
+  };
+  std::vector<size_t> inputs;   // operands with samples; the first gives their number
+  std::vector<size_t> outputs;  // each output is here or in `sums`
+  std::vector<Sum> sums;
+  // Samples that belong together, 0: none do. Slices begin at multiples of it, an operand may have one row for so many,
+  // and sums are rounded after each such group: they have the same bits however many groups run at once.
+  int64_t group = 0;
+  std::string shape_attribute;  // of integers whose first is the number of samples; empty: the op has none
+};
+
 class GradientContext;  // graph/autodiff.h
 
 class Op {
@@ -54,6 +71,10 @@ class Op {
   virtual void gradient(GradientContext& context) const;
 
   virtual Cost cost(const OpCall& call) const = 0;
+
+  // nullopt: nothing is promised, and a body with this op is not cut into smaller ones. A rule without inputs: the
+  // operands have no samples.
+  virtual std::optional<SampleRule> samples(const OpCall& call) const;
 
   // False for what must run exactly once a step: updates, running statistics.
   virtual bool may_run_twice() const { return true; }

@@ -1,6 +1,8 @@
 #include "ops/op_definition.h"
 
 #include "base/error.h"
+#include "graph/sample_groups.h"
+#include "ops/sliced_kernel.h"
 
 namespace tidemark::ops {
 namespace {
@@ -13,6 +15,15 @@ std::string describe(std::string_view op, const OpCall& call) {
     text += (i ? ", " : "") + (call.has(i) ? tidemark::to_string(*call.inputs[i]) : std::string("-"));
   }
   return text + ")";
+}
+
+// The kernel of an entry, or one that runs it group by group where the node is marked so and sums over more than one.
+std::unique_ptr<Kernel> make_kernel(const Op& op, const KernelEntry& entry, const KernelRequest& request,
+                                    std::string& why_not) {
+  const int64_t rows = request.call.attributes.integer_or(kRowsOfGroup, 0);
+  const std::optional<SampleRule> rule = rows > 0 ? op.samples(request.call) : std::nullopt;
+  if (!rule || request.call.input(rule->inputs.front()).shape.dim(0) <= rows) return entry.make(request, why_not);
+  return make_sliced_kernel(op, entry, request, *rule, rows, why_not);
 }
 
 Error no_kernel(std::string_view op, KernelDevice device, const OpCall& call,
@@ -48,7 +59,7 @@ KernelChoice OpSet::choose_kernel(std::string_view op, KernelDevice device, cons
   for (const KernelEntry& entry : kernels(op)) {
     if (entry.device != device) continue;
     std::string why_not;
-    choice.kernel = entry.make(request, why_not);
+    choice.kernel = make_kernel(table_.find(op), entry, request, why_not);
     if (choice.kernel) {
       choice.name = entry.name;
       return choice;

@@ -93,8 +93,8 @@ ValueId DropoutSites::apply(ModelBuilder& builder, ValueId x) {
 }
 
 ModelOutputs classification_loss(ModelBuilder& builder, ValueId logits, const ModelRequest& request) {
-  const auto outputs =
-      builder.node("softmax_cross_entropy", "loss", {logits, request.inputs.at(1), request.loss_weight});
+  const auto outputs = builder.node("softmax_cross_entropy", "loss",
+                                    {logits, request.inputs.at(1), request.loss_weight, request.loss_before});
   return {outputs[0], outputs[1]};
 }
 

@@ -48,10 +48,11 @@ struct ModelRequest {
   ValueId sample_ids;   // i32[batch]
   ValueId step_state;   // i32[2]
   ValueId loss_weight;  // f32[1]
+  ValueId loss_before;  // f32[1], of the step's micro-batches before this one; invalid where nobody asks for their sum
 };
 
 struct ModelOutputs {
-  ValueId loss;                    // f32[1], already weighted by loss_weight
+  ValueId loss;                    // f32[1], already weighted by loss_weight, on loss_before where the model takes it
   std::optional<ValueId> correct;  // f32[1], number of right predictions, where the model has such
 };
 

@@ -69,6 +69,7 @@ Trainer::BoundBody Trainer::bind(const std::string& name, int64_t samples) const
   bound.sample_ids = find_external<int32_t>(executor_, body, kSampleIds);
   bound.step_state = find_external<int32_t>(executor_, body, kStepState);
   bound.loss_weight = find_external<float>(executor_, body, kLossWeight);
+  bound.loss_before = find_external<float>(executor_, body, kLossBefore);
   bound.hyper = find_external<float>(executor_, body, kHyper);
   for (const compile::Tensor& result : body.results)
     bound.results.push_back(reinterpret_cast<const float*>(executor_.address(result)));
@@ -119,8 +120,9 @@ void Trainer::run_micro_batches(const std::vector<BoundBody>& bodies, const data
     const BoundBody& body = bound(bodies, std::min(batch_.micro_batch, batch.samples - first));
     write_step_inputs(body, batch.targets);
     load(body, batch, first);
+    if (body.loss_before != nullptr) *body.loss_before = static_cast<float>(loss);
     executor_.run(body.index);
-    loss += *body.results[0];
+    loss = *body.results[0] + (body.loss_before != nullptr ? 0.0 : loss);
     if (body.results.size() > 1) correct += *body.results[1];
   }
 }

@@ -71,6 +71,7 @@ class Trainer {
     int32_t* sample_ids = nullptr;
     int32_t* step_state = nullptr;
     float* loss_weight = nullptr;
+    float* loss_before = nullptr;
     float* hyper = nullptr;
     std::vector<const float*> results;
   };

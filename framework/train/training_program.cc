@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "graph/autodiff.h"
+#include "graph/sample_groups.h"
 
 namespace tidemark::train {
 
@@ -67,6 +68,8 @@ class GraphMaker {
         builder.external(kSampleIds, {DType::i32, Shape{shape.samples}}, Category::input, Scope::micro_batch);
     request.step_state = builder.external(kStepState, {DType::i32, Shape{2}}, Category::input, Scope::step);
     request.loss_weight = builder.external(kLossWeight, {DType::f32, Shape{1}}, Category::input, Scope::step);
+    if (batch_.norm_batch > 0)
+      request.loss_before = builder.external(kLossBefore, {DType::f32, Shape{1}}, Category::input, Scope::micro_batch);
     Forward result{model_.build(builder, request), {}};
     builder.result(result.outputs.loss);
     if (result.outputs.correct) builder.result(*result.outputs.correct);
@@ -87,6 +90,7 @@ class GraphMaker {
           builder.external(value.name + "/gradient", value.type, Category::gradients, Scope::step);
     }
     const Gradients gradients = append_backward(graph, ops_, f.outputs.loss, options);
+    sum_in_groups(graph, shape.samples);
     if (parameters_.empty())
       for (ValueId parameter : f.parameters)
         if (gradients.of.contains(parameter)) parameters_.push_back(graph.value(parameter));
@@ -97,7 +101,13 @@ class GraphMaker {
     Graph graph(body_name("evaluate", shape));
     models::ModelBuilder builder(graph, ops_);
     forward(builder, shape, false);
+    sum_in_groups(graph, shape.samples);
     return {body_name("evaluate", shape), std::move(graph), false, false};
+  }
+
+  // Note [Sums of groups]: those of batch norm, where the model has it.
+  void sum_in_groups(Graph& graph, int64_t samples) const {
+    if (batch_.norm_batch > 0) tidemark::sum_in_groups(graph, ops_, samples, batch_.norm_batch);
   }
 
   // With a gradient, as declared by the first micro-batch.
@@ -165,6 +175,7 @@ class ProgramMaker {
     models::ModelBuilder builder(graph, ops_);
     const GraphMaker::Forward f = maker_.forward(builder, shape, true);
     const Gradients gradients = append_backward(graph, ops_, f.outputs.loss);
+    maker_.sum_in_groups(graph, shape.samples);
     const ValueId step_hyper = hyper(builder);
     for (ValueId parameter : f.parameters)
       if (const auto found = gradients.of.find(parameter); found != gradients.of.end())

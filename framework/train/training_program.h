@@ -50,6 +50,7 @@ struct BatchPlan {
 inline constexpr const char* kSampleIds = "input/sample_ids";
 inline constexpr const char* kStepState = "step/state";
 inline constexpr const char* kLossWeight = "step/loss_weight";
+inline constexpr const char* kLossBefore = "step/loss_before";  // where sums are made in groups
 inline constexpr const char* kHyper = "step/hyper";
 std::string input_name(const data::InputField& field);          // "input/images"
 std::string body_name(std::string_view what, int64_t samples);  // "micro_batch[32]"

@@ -25,6 +25,7 @@ class Relu : public Activation {
     if (!context.needs_gradient(0)) return;
     context.add_gradient(0, context.emit("relu_grad", "grad", {context.output(0), context.output_gradient(0)})[0]);
   }
+  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .outputs = {0}}; }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, elements(call)); }
 };
 
@@ -50,6 +51,7 @@ class ActivationGrad : public Op {
 class ReluGrad : public ActivationGrad {
  public:
   std::string_view name() const override { return "relu_grad"; }
+  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0, 1}, .outputs = {0}}; }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, elements(call)); }
 };
 

@@ -68,6 +68,10 @@ class BatchNorm : public Op {
     give(context, 2, beta_sum, gradients[2]);
   }
 
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    return SampleRule{
+        .inputs = {0, kBatchNormResidual}, .outputs = {0, 1, 2}, .group = call.attributes.integer("group")};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, flops_with_residual(call, kForwardFlops, kBatchNormResidual));
   }
@@ -90,6 +94,9 @@ class BatchNormStatistics : public Op {
     const ValueType statistics{DType::f32, batch_norm_statistics_shape(call).statistics()};
     return {{.type = statistics, .suffix = "mean"}, {.type = statistics, .suffix = "rstd"}};
   }
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    return SampleRule{.inputs = {0}, .outputs = {0, 1}, .group = call.attributes.integer("group")};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, kStatisticsFlops * elements(call, 0));
   }
@@ -101,6 +108,10 @@ class BatchNormApply : public Op {
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
     batch_norm_apply_shape(call);
     return {normalized(call, kBatchNormApplyResidual)};
+  }
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    return SampleRule{
+        .inputs = {0, 3, 4, kBatchNormApplyResidual}, .outputs = {0}, .group = call.attributes.integer("group")};
   }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, flops_with_residual(call, kApplyFlops, kBatchNormApplyResidual));
@@ -135,6 +146,10 @@ class BatchNormGrad : public Op {
             {.type = per_channel, .suffix = "dgamma", .category = Category::gradients, .overwrites = 6},
             {.type = per_channel, .suffix = "dbeta", .category = Category::gradients, .overwrites = 7}};
   }
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    return SampleRule{
+        .inputs = {0, 1, 3, 4}, .outputs = {0}, .sums = {{1, 6}, {2, 7}}, .group = call.attributes.integer("group")};
+  }
   Cost cost(const OpCall& call) const override {
     const double mask = call.attributes.boolean_or("relu", false) ? kMaskFlops : 0;
     return operand_cost(*this, call, (kGradientFlops + mask) * elements(call, 1));
@@ -147,6 +162,9 @@ class BatchNormInference : public Op {
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
     batch_norm_inference_shape(call);
     return {normalized(call, kBatchNormInferenceResidual)};
+  }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, kBatchNormInferenceResidual}, .outputs = {0}};
   }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, flops_with_residual(call, kInferenceFlops, kBatchNormInferenceResidual));
@@ -163,6 +181,8 @@ class BatchNormUpdateStatistics : public Op {
             {.type = call.input(3), .suffix = "running_var", .category = category, .overwrites = 3},
             {.type = call.input(4), .suffix = "counter", .category = category, .overwrites = 4}};
   }
+  // Its groups have no order but that of the samples: the counts of a call tell of all of them.
+  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{}; }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, kUpdateFlops * elements(call, 0)); }
   bool may_run_twice() const override { return false; }
 };

@@ -60,12 +60,12 @@ class BatchNormGradCpu : public BatchNormKernel {
     return static_cast<float>(sum);
   }
 
-  // out may be the accumulator itself.
+  // Rounded after each group, as SampleRule::group asks. out may be the accumulator itself.
   void sum_groups(const float* group_sums, const float* accumulator, float* out) const {
     for (int64_t c = 0; c < channels_; ++c) {
-      double sum = accumulator ? accumulator[c] : 0.0;
+      float sum = accumulator ? accumulator[c] : 0.0F;
       for (int64_t g = 0; g < chunks_.groups(); ++g) sum += group_sums[g * channels_ + c];
-      out[c] = static_cast<float>(sum);
+      out[c] = sum;
     }
   }
 

@@ -33,6 +33,7 @@ class Conv2d : public Op {
     }
   }
 
+  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .outputs = {0}}; }
   Cost cost(const OpCall& call) const override {
     const Conv2dShape shape = conv2d_shape(call);
     const double bias = call.has(2) ? static_cast<double>(shape.y().elements()) : 0.0;
@@ -46,6 +47,9 @@ class Conv2dGradInput : public Op {
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
     return {{.type = {call.input(0).dtype, conv2d_grad_input_shape(call).x()}}};
   }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0}, .outputs = {0}, .shape_attribute = "x_shape"};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, conv2d_grad_input_shape(call).flops());
   }
@@ -58,6 +62,9 @@ class Conv2dGradWeight : public Op {
     OutputSpec dw{.type = {call.input(0).dtype, conv2d_grad_weight_shape(call).w()}, .category = Category::gradients};
     if (call.has(2)) dw.overwrites = 2;
     return {dw};
+  }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .sums = {{0, 2}}};
   }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, conv2d_grad_weight_shape(call).flops());

@@ -60,6 +60,11 @@ class Matmul : public Op {
     }
   }
 
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    SampleRule rule{.inputs = {0}};
+    for (size_t o = 0; o < outputs(call).size(); ++o) rule.outputs.push_back(o);
+    return rule;
+  }
   Cost cost(const OpCall& call) const override {
     const MatmulShape shape = matmul_shape(call);
     const std::string activation = activation_of(call.attributes);
@@ -87,6 +92,9 @@ class MatmulGradInput : public Op {
     if (call.has(2)) dx.overwrites = 2;
     return {dx};
   }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 2}, .outputs = {0}, .shape_attribute = "x_shape"};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, product_flops(matmul_grad_input_shape(call)));
   }
@@ -101,6 +109,9 @@ class MatmulGradWeight : public Op {
                   .category = Category::gradients};
     if (call.has(2)) dw.overwrites = 2;
     return {dw};
+  }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .sums = {{0, 2}}};
   }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, product_flops(matmul_grad_weight_shape(call)));

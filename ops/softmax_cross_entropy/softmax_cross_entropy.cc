@@ -13,8 +13,8 @@ const ValueType kScalar{DType::f32, {1}};
 // An exponential counted as 1.
 constexpr double kFlopsPerLogit = 4;
 
-void require_operands(std::string_view op, const OpCall& call) {
-  require_inputs(op, call, 3, 3);
+void require_operands(std::string_view op, const OpCall& call, size_t most_inputs) {
+  require_inputs(op, call, 3, most_inputs);
   std::vector<int64_t> rows = call.input(0).shape.dims();
   if (rows.size() < 2) refuse_operand(op, "logits", "at least 2 dimensions", to_string(call.input(0)));
   rows.pop_back();
@@ -29,7 +29,8 @@ class SoftmaxCrossEntropyOp : public Op {
   std::string_view name() const override { return "softmax_cross_entropy"; }
 
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
-    require_operands(name(), call);
+    require_operands(name(), call, 4);
+    require_type(name(), call, 3, "loss_before", kScalar);
     return {{.type = kScalar}, {.type = kScalar, .suffix = "correct"}};
   }
 
@@ -43,6 +44,9 @@ class SoftmaxCrossEntropyOp : public Op {
     context.add_gradient(0, context.emit("softmax_cross_entropy_grad", "dlogits", inputs)[0]);
   }
 
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .sums = {{0, 3}, {1, std::nullopt}}};
+  }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, flops(call)); }
 };
 
@@ -51,10 +55,13 @@ class SoftmaxCrossEntropyGradOp : public Op {
   std::string_view name() const override { return "softmax_cross_entropy_grad"; }
 
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
-    require_operands(name(), call);
+    require_operands(name(), call, 3);
     return {{.type = call.input(0), .may_share = {0}}};
   }
 
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .outputs = {0}};
+  }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, flops(call)); }
 };
 

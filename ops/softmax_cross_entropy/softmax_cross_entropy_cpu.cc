@@ -27,7 +27,8 @@ class SoftmaxCrossEntropyCpu : public Kernel {
   SoftmaxCrossEntropyCpu(const OpCall& call, int threads)
       : sizes_(call),
         blocks_((sizes_.rows + kBlockRows - 1) / kBlockRows),
-        threads_(useful_threads(threads, sizes_.rows * sizes_.classes, 2048)) {}
+        threads_(useful_threads(threads, sizes_.rows * sizes_.classes, 2048)),
+        has_loss_before_(call.has(3)) {}
 
   int64_t workspace_bytes() const override { return blocks_ * static_cast<int64_t>(sizeof(Partial)); }
 
@@ -44,7 +45,8 @@ class SoftmaxCrossEntropyCpu : public Kernel {
       sum.correct += partials[block].correct;
     }
     const double loss_weight = *static_cast<const float*>(args.inputs[2]);
-    *static_cast<float*>(args.outputs[0]) = static_cast<float>(loss_weight * sum.loss);
+    const float loss_before = has_loss_before_ ? *static_cast<const float*>(args.inputs[3]) : 0.0F;
+    *static_cast<float*>(args.outputs[0]) = loss_before + static_cast<float>(loss_weight * sum.loss);
     *static_cast<float*>(args.outputs[1]) = static_cast<float>(sum.correct);
   }
 
@@ -76,6 +78,7 @@ class SoftmaxCrossEntropyCpu : public Kernel {
   const Sizes sizes_;
   const int64_t blocks_;
   const int threads_;
+  const bool has_loss_before_;
 };
 
 class SoftmaxCrossEntropyGradCpu : public Kernel {

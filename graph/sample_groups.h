@@ -1,0 +1,24 @@
+// Sums over samples that do not hang on how many samples run at once.
+//
+// Note [Sums of groups]
+// A gradient is a sum over the samples of a batch, and float sums depend on their order. Where a body may run on fewer
+// samples at a time (a smaller micro-batch, to need less memory), its sums are therefore made group by group always:
+// each group of consecutive samples is summed by the same kernel, and added onto the sum of those before it. Then
+// losses, gradients and parameters have the same bits with every micro-batch that is a multiple of the group.
+#pragma once
+
+#include <string_view>
+
+#include "graph/op.h"
+
+namespace tidemark {
+
+// On nodes that sum over samples: the rows of one group (SampleRule), which their kernels keep to.
+inline constexpr std::string_view kRowsOfGroup = "rows_of_group";
+
+// Has every node that sums over the `samples` of this body do so in groups of `group` samples, the last perhaps
+// smaller. Returns false, and leaves the graph as it is, if an op has no SampleRule, or sums over groups of its own
+// that are others: then the body's bits hang on the number of its samples.
+bool sum_in_groups(Graph& graph, const OpTable& ops, int64_t samples, int64_t group);
+
+}  // namespace tidemark
