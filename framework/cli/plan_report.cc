@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "base/bytes.h"
 #include "framework/compile/compile.h"
@@ -118,6 +119,38 @@ ordered_json cost_change_json(const compile::CostChange& change) {
           {"greatest_ratio", change.greatest_ratio}};
 }
 
+// Empty where there was nothing to choose.
+ordered_json micro_batches_json(const train::PlannedRun& run) {
+  ordered_json options = ordered_json::array();
+  if (run.micro_batches.size() < 2) return options;
+  for (const train::MicroBatchOption& o : run.micro_batches) {
+    ordered_json option{
+        {"micro_batch", o.micro_batch}, {"fits", o.fits}, {"taken", o.micro_batch == run.batch.micro_batch}};
+    if (o.fits) {
+      option["planned_peak_bytes"] = o.planned_peak_bytes;
+      option["recompute_overhead"] = o.recompute_overhead;
+      option["recompute_overhead_lower_bound"] = o.recompute_overhead_lower_bound;
+      option["predicted_step_seconds"] = seconds_json(o.predicted_step_seconds);
+    }
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+void print_micro_batches(const train::PlannedRun& run, std::ostream& out) {
+  if (run.micro_batches.size() < 2) return;
+  out << "micro-batches  looked at, all of the same bits: ";
+  const char* separator = "";
+  for (const train::MicroBatchOption& o : run.micro_batches) {
+    out << std::exchange(separator, "; ") << o.micro_batch
+        << (o.micro_batch == run.batch.micro_batch ? " (taken)" : "");
+    if (!o.fits) out << " does not fit";
+    if (o.fits) out << fmt::format(" {:.2f} % more cost", 100 * o.recompute_overhead);
+    if (o.predicted_step_seconds) out << fmt::format(", {:.4f} s a step", *o.predicted_step_seconds);
+  }
+  out << label(run) << '\n';
+}
+
 ordered_json plan_json(const train::PlannedRun& run, const std::string& device) {
   const compile::Program& program = *run.program;
   return {{"model", program.name},
@@ -133,6 +166,7 @@ ordered_json plan_json(const train::PlannedRun& run, const std::string& device) 
           {"micro_batch", run.batch.micro_batch},
           {"norm_batch", run.batch.norm_batch},
           {"accumulation_steps", run.batch.accumulation_steps()},
+          {"micro_batches_considered", micro_batches_json(run)},
           {"total_steps", run.total_steps},
           {"recomputed_instructions", recomputed_instructions(run)},
           {"recompute_overhead", run.recompute_overhead},
@@ -167,6 +201,7 @@ void print_plan(const train::PlannedRun& run, const std::string& device, std::os
   out << fmt::format("device         {}, budget {}\n", device, exact(run.budget_bytes));
   out << fmt::format("batch          {} = {} micro-batches of {}, {} steps\n", run.batch.global_batch,
                      run.batch.accumulation_steps(), run.batch.micro_batch, run.total_steps);
+  print_micro_batches(run, out);
   out << fmt::format("planned peak   {} in '{}'{}\n", exact(run.planned_peak_bytes),
                      program.bodies[program.peak_body].name, label(run));
   if (run.batch.packed()) {
@@ -217,6 +252,7 @@ ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {
       point["overhead"] = p.overhead;
       point["overhead_lower_bound"] = p.overhead_lower_bound;
       point["micro_batch"] = p.micro_batch;
+      point["predicted_step_seconds"] = seconds_json(p.predicted_step_seconds);
     }
     curve.push_back(std::move(point));
   }
@@ -225,12 +261,13 @@ ordered_json frontier_json(const std::vector<train::BudgetPoint>& points) {
 
 void print_frontier(const std::vector<train::BudgetPoint>& points, const std::string& reason, bool estimated,
                     std::ostream& out) {
-  out << "      budget         peak   overhead   at least" << (estimated ? "   (estimated)\n" : "\n");
+  out << "      budget         peak micro-batch   overhead   at least" << (estimated ? "   (estimated)\n" : "\n");
   for (const train::BudgetPoint& p : points) {
     out << fmt::format("{:>12} ", format_bytes(p.budget_bytes));
-    out << (p.reached ? fmt::format("{:>12} {:>8.2f} % {:>8.2f} %{}\n", format_bytes(p.peak_bytes), 100 * p.overhead,
-                                    100 * p.overhead_lower_bound, p.least ? "   least budget" : "")
-                      : std::string("  out of reach\n"));
+    out << (p.reached
+                ? fmt::format("{:>12} {:>11} {:>8.2f} % {:>8.2f} %{}\n", format_bytes(p.peak_bytes), p.micro_batch,
+                              100 * p.overhead, 100 * p.overhead_lower_bound, p.least ? "   least budget" : "")
+                : std::string("  out of reach\n"));
   }
   if (!reason.empty()) out << "one point: " << reason << '\n';
 }

@@ -51,9 +51,10 @@ struct TrainSection : Section {
 struct MemorySection : Section {
   explicit MemorySection(std::vector<std::string> planners = {}, std::vector<std::string> recompute_planners = {});
 
-  std::string budget;       // ByteLimit as text; empty: what the device has
-  int64_t micro_batch = 0;  // samples; load_config puts global_batch for 0
-  int64_t norm_batch = 0;   // samples of a batch-norm group; load_config fills it in; 0 without batch norm
+  std::string budget;                // ByteLimit as text; empty: what the device has
+  int64_t micro_batch = 0;           // samples; load_config puts global_batch for 0
+  bool chooses_micro_batch = false;  // it was 0: planning may take a smaller one (framework/train/planned_run.h)
+  int64_t norm_batch = 0;            // samples of a batch-norm group; load_config fills it in; 0 without batch norm
   std::string recompute = "auto";
   std::string cost_file;  // empty: see train::cost_file_path
   std::string planner;    // by default the first of the list

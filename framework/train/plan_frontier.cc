@@ -43,11 +43,17 @@ class Frontier {
   // A plan for a smaller budget is a plan for this one too: a bigger budget never costs more.
   void add(int64_t budget_bytes) {
     BudgetPoint point = plan(budget_bytes);
-    if (!points_.empty() && points_.back().reached && (!point.reached || point.overhead > points_.back().overhead)) {
+    if (!points_.empty() && points_.back().reached && (!point.reached || is_dearer(point, points_.back()))) {
       point = points_.back();
       point.budget_bytes = budget_bytes;
     }
     points_.push_back(point);
+  }
+
+  static bool is_dearer(const BudgetPoint& a, const BudgetPoint& b) {
+    if (a.micro_batch == b.micro_batch || !a.predicted_step_seconds || !b.predicted_step_seconds)
+      return a.overhead > b.overhead;
+    return *a.predicted_step_seconds > *b.predicted_step_seconds;
   }
 
   BudgetPoint plan(int64_t budget_bytes) {
@@ -62,6 +68,7 @@ class Frontier {
     point.overhead = run_.recompute_overhead;
     point.overhead_lower_bound = run_.recompute_overhead_lower_bound;
     point.micro_batch = run_.batch.micro_batch;
+    point.predicted_step_seconds = run_.predicted_step_seconds;
     return point;
   }
 

@@ -1,6 +1,7 @@
 // The curve of budget against the extra cost of recomputation, for `tidemark plan --frontier`.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "framework/train/planned_run.h"
@@ -16,6 +17,7 @@ struct BudgetPoint {
   double overhead = 0;
   double overhead_lower_bound = 0;
   int64_t micro_batch = 0;
+  std::optional<double> predicted_step_seconds;  // where micro-batches were held against each other
 };
 
 // Plans for `count` budgets from the least that works to the peak without recomputation, in whole pages, ascending;

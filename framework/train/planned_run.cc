@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "framework/train/packed_bodies.h"
-#include "framework/train/peak_body.h"
+#include "framework/data/batch_reader.h"
+#include "framework/train/budget_compiler.h"
 #include "framework/train/plan_digest.h"
 
 namespace tidemark::train {
@@ -24,7 +24,7 @@ int64_t eval_samples(int64_t available, int64_t wanted, int64_t micro_batch) {
 BatchPlan batch_plan(const config::Config& config, const data::Dataset& dataset) {
   BatchPlan plan;
   plan.global_batch = config.train.global_batch;
-  plan.micro_batch = std::min(config.memory.micro_batch, plan.global_batch);
+  plan.micro_batch = plan.eval_batch = std::min(config.memory.micro_batch, plan.global_batch);
   plan.train_samples = dataset.size(data::Split::train);
   plan.eval_samples = eval_samples(dataset.size(data::Split::eval), config.train.eval_samples, plan.micro_batch);
   plan.norm_batch = config.memory.norm_batch;
@@ -60,30 +60,6 @@ void fill_lengths(PlannedRun& run, const config::TrainSection& train) {
     run.targets_per_sample = std::max<int64_t>(run.targets_per_sample, 2);  // the first may be short
 }
 
-// Whole pages within the limit: what the arena may have.
-int64_t arena_budget(int64_t limit_bytes, const DeviceMemory& device) {
-  return limit_bytes / device.granularity_bytes() * device.granularity_bytes();
-}
-
-void note_recomputation(PlannedRun& run) {
-  run.recompute_overhead = run.recompute_overhead_lower_bound = 0;
-  for (const compile::Body& body : run.program->bodies) {
-    if (body.recomputation.overhead < run.recompute_overhead) continue;
-    run.recompute_overhead = body.recomputation.overhead;
-    run.recompute_overhead_lower_bound = body.recomputation.overhead_lower_bound;
-  }
-}
-
-compile::CompileOptions compile_options(const config::Config& config, int threads) {
-  compile::CompileOptions options;
-  options.name = std::string(config.model->kind());
-  options.threads = threads;
-  options.recompute = config.memory.recompute == "auto" ? "search" : config.memory.recompute;
-  options.planner = config.memory.planner;
-  options.debug_guards = config.memory.debug;
-  return options;
-}
-
 std::shared_ptr<CostSource> make_cost_source(const config::Config& config, int threads, const ops::OpSet& ops,
                                              const PlanOptions& options) {
   if (options.costs) return options.costs;
@@ -109,37 +85,6 @@ std::vector<std::string> packed_problems(const config::Config& config) {
   return problems;
 }
 
-// What the arena holds of packed data, and the bound on the blocks of its micro-batches.
-void plan_packed(PlannedRun& run, const config::Config& config, const DeviceMemory& device) {
-  run.arena_bytes = run.program->run_segment_bytes + run.program->step_segment_bytes;
-  for (const compile::Body& body : run.program->bodies)
-    if (body.name == "begin" || body.name == "update") run.arena_bytes = std::max(run.arena_bytes, body.peak_bytes);
-  run.dynamic.compile = compile_options(config, run.threads);
-  run.dynamic.page_bytes = device.granularity_bytes();
-  run.block_bytes = device.round_up(
-      widest_block_bytes(*run.model, run.dataset->info(), run.batch, *run.ops, *run.program, run.dynamic));
-  run.dynamic.room_bytes = run.block_bytes;
-}
-
-// A full step: all micro-batches of a global batch, and what comes before and after them. Packed bodies are compiled
-// when their shapes come.
-std::optional<double> step_seconds(const PlannedRun& run) {
-  if (run.batch.packed()) return std::nullopt;
-  int64_t nanoseconds = 0;
-  bool known = true;
-  const auto add = [&](const std::string& name) {
-    const compile::Body* body = run.program->find_body(name);
-    if (body == nullptr) return;
-    known = known && body->cost_nanoseconds.has_value();
-    nanoseconds += body->cost_nanoseconds.value_or(0);
-  };
-  for (const int64_t samples : run.batch.micro_batches(run.batch.global_batch))
-    add(body_name(run.batch.accumulates() ? "micro_batch" : "step", samples));
-  for (const char* name : {"begin", "update"}) add(name);
-  if (!known) return std::nullopt;
-  return static_cast<double>(nanoseconds) * 1e-9;
-}
-
 }  // namespace
 
 PlannedRun prepare_run(const config::LoadedConfig& loaded) {
@@ -157,40 +102,17 @@ PlannedRun prepare_run(const config::LoadedConfig& loaded) {
 
 void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops::OpSet& ops, const DeviceMemory& device,
                  int64_t budget_bytes, const PlanOptions& plan_options) {
-  const config::Config& config = loaded.config;
   const auto begin = std::chrono::steady_clock::now();
-  TrainingGraphs graphs =
-      build_training_graphs(*config.model, run.dataset->info(), *run.optimizer, run.batch, ops.table());
-  run.initializers = std::move(graphs.initializers);
-  if (!run.cost_source) run.cost_source = make_cost_source(config, run.threads, ops, plan_options);
-  CostSource& costs = *run.cost_source;
-  compile::CompileOptions options = compile_options(config, run.threads);
-  options.arena_budget_bytes = arena_budget(budget_bytes, device);
-  if (run.batch.packed()) options.recompute = "none";  // micro-batches run in blocks: see DynamicOptions
-  options.budget_granularity_bytes = device.granularity_bytes();
-  options.costs = &costs.costs();
-  options.prepares_all_costs = plan_options.measure_again;
-  if (!run.batch.packed()) options.cost_sum = plan_options.predict_step;
-  run.model = config.model.get();
+  if (!run.cost_source) run.cost_source = make_cost_source(loaded.config, run.threads, ops, plan_options);
+  run.model = loaded.config.model.get();
   run.ops = &ops;
-  try {
-    run.program = std::make_unique<compile::Program>(compile::compile(std::move(graphs.bodies), ops, options));
-  } catch (const compile::BudgetRefusal&) {
-    costs.keep();  // the next budget is asked with the same figures
-    throw;
-  }
-  choose_peak_body(*run.program, run.batch, device.granularity_bytes());
-  note_recomputation(run);
-  costs.keep();
-  run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  run.arena_bytes = run.program->arena_bytes;
-  if (run.batch.packed()) plan_packed(run, config, device);
-  run.planned_peak_bytes = device.round_up(run.arena_bytes) + run.block_bytes;
   run.budget_bytes = budget_bytes;
+  compile_for_budget(run, loaded.config, device, plan_options);
+  run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.plan_digest = plan_digest(*run.program);
-  run.costs = costs.note();
-  run.predicted_step_seconds = step_seconds(run);
-  if (run.recompute_overhead > 0) run.cost_digest = run.costs.digest;
+  run.costs = run.cost_source->note();
+  const bool hangs_on_costs = run.recompute_overhead > 0 || run.micro_batches.size() > 1;
+  run.cost_digest = hangs_on_costs ? run.costs.digest : "";
 }
 
 PlannedRun plan_run(const config::LoadedConfig& loaded, const ops::OpSet& ops, const DeviceMemory& device,

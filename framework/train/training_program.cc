@@ -106,9 +106,11 @@ class GraphMaker {
   }
 
   // Note [Sums of groups]: those of batch norm, where the model has it.
-  void sum_in_groups(Graph& graph, int64_t samples) const {
-    if (batch_.norm_batch > 0) tidemark::sum_in_groups(graph, ops_, samples, batch_.norm_batch);
+  void sum_in_groups(Graph& graph, int64_t samples) {
+    sums_in_groups_ =
+        sums_in_groups_ && batch_.norm_batch > 0 && tidemark::sum_in_groups(graph, ops_, samples, batch_.norm_batch);
   }
+  bool sums_in_groups() const { return sums_in_groups_; }
 
   // With a gradient, as declared by the first micro-batch.
   const std::vector<Value>& parameters() const { return parameters_; }
@@ -121,6 +123,7 @@ class GraphMaker {
   const OpTable& ops_;
   std::map<std::string, models::Initializer> initializers_;
   std::vector<Value> parameters_;
+  bool sums_in_groups_ = true;  // of all bodies so far
 };
 
 // All bodies of a program.
@@ -139,6 +142,7 @@ class ProgramMaker {
     for (BodyShape shape : evaluation_shapes()) add(maker_.evaluation(shape));
     add({"checkpoint", Graph("checkpoint"), false});
     out_.initializers = maker_.initializers();
+    out_.sums_in_groups = maker_.sums_in_groups();
     return std::move(out_);
   }
 

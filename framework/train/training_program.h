@@ -29,6 +29,7 @@ namespace tidemark::train {
 struct BatchPlan {
   int64_t global_batch = 1;
   int64_t micro_batch = 1;    // <= global_batch
+  int64_t eval_batch = 1;     // samples whose mean loss evaluation weighs at once; a multiple of micro_batch
   int64_t train_samples = 1;  // of an epoch; its last global batch may be smaller
   int64_t eval_samples = 0;   // 0: no evaluation body
   int64_t norm_batch = 0;
@@ -65,6 +66,8 @@ std::string body_name(std::string_view what, BodyShape shape);  // "micro_batch[
 struct TrainingGraphs {
   std::vector<compile::BodySpec> bodies;
   std::map<std::string, models::Initializer> initializers;  // of weights and statistics; optimizer state starts at 0
+  // Every micro-batch that is a multiple of norm_batch gives the same bits: Note [Sums of groups].
+  bool sums_in_groups = false;
 };
 
 // The micro_batch and evaluate body of the widest shapes of packed data.

@@ -142,7 +142,7 @@ void TrainingRun::ensure_bodies(bool evaluation) {
 bool TrainingRun::evaluate(const RunOptions& options, RunReport& report) {
   const Work work(options.works);
   ensure_bodies(true);
-  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.micro_batch,
+  data::Loader loader(*planned_.dataset, {.global_batch = planned_.batch.eval_batch,
                                           .seed = planned_.batch.seed,
                                           .shuffle = false,
                                           .split = data::Split::eval});
