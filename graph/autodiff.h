@@ -13,11 +13,17 @@ struct AutodiffOptions {
   // Gradients of these parameters are added onto the given external values (Scope::step, zeroed when a step begins),
   // for accumulation over micro-batches. Parameters that are absent here get a fresh gradient value of their own.
   std::map<ValueId, ValueId> accumulators;
+  // Of parameters that several nodes read: what the second, third .. of them, in reverse node order, add onto instead;
+  // the gradient is then the sum of the accumulators. Where they are fewer than nodes, the rest share the last.
+  std::map<ValueId, std::vector<ValueId>> further_accumulators;
+  // Contributions to a fresh gradient are added up when they are complete, instead of one onto the other: what
+  // further_accumulators does, without accumulators.
+  bool sums_apart = false;
 };
 
 struct Gradients {
   // By parameter (version 0): the complete gradient, a value named "PARAMETER/gradient" unless it is a version of an
-  // accumulator. Parameters that the loss does not depend on are absent.
+  // accumulator (with further ones: of the first). Parameters that the loss does not depend on are absent.
   std::map<ValueId, ValueId> of;
 };
 

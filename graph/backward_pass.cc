@@ -127,12 +127,27 @@ void BackwardPass::replace(ValueId output, ValueId by) {
   move_dependents_to_end(graph_, by);
 }
 
+void BackwardPass::begin_contribution(ValueId parameter, NodeId node) {
+  const auto further = options_.further_accumulators.find(parameter);
+  if (further == options_.further_accumulators.end()) return;
+  if (!sums_.contributed(parameter) || sums_.is_contributor(parameter, node)) return;
+  size_t& used = further_used_[parameter];
+  if (used == further->second.size()) return;
+  if (used == 0) finished_[parameter] = sums_.sum(parameter);
+  sums_.release(parameter);
+  sums_.start_with(parameter, further->second[used++]);
+}
+
 Gradients BackwardPass::collect() {
   Gradients gradients;
   for (ValueId parameter : parameters_) {
     if (parameter == loss_ || sums_.is_one(parameter)) {
       throw Error(ErrorCode::config, "parameter " + quoted(graph_.value(parameter).name) +
                                          " is a summand of the loss itself: its gradient is 1 and has no value");
+    }
+    if (const auto first = finished_.find(parameter); first != finished_.end()) {
+      gradients.of[parameter] = first->second;
+      continue;
     }
     if (!sums_.contributed(parameter)) continue;
     const ValueId gradient = sums_.sum(parameter);

@@ -1,6 +1,8 @@
 // Writes the backward pass of a loss: the machinery behind append_backward(), which is what everybody else calls.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -27,6 +29,9 @@ class BackwardPass {
   bool is_active(ValueId id) const { return id.valid() && id.index() < active_.size() && active_[id.index()]; }
   bool is_loss(ValueId id) const { return id == loss_ || sums_.is_one(id); }
   void replace(ValueId output, ValueId by);
+  bool is_parameter(ValueId id) const { return std::ranges::find(parameters_, id) != parameters_.end(); }
+  // Goes on to the next accumulator of `parameter` if another node has added onto this one.
+  void begin_contribution(ValueId parameter, NodeId node);
   Gradients collect();
   void finish_fresh(ValueId parameter, ValueId gradient);
 
@@ -37,7 +42,9 @@ class BackwardPass {
   const AutodiffOptions& options_;
   GradientSums sums_;
   std::vector<ValueId> parameters_;
-  std::vector<bool> active_;  // by forward value: depends on a parameter
+  std::vector<bool> active_;                // by forward value: depends on a parameter
+  std::map<ValueId, ValueId> finished_;     // by parameter: the sum on its first accumulator, where there are further
+  std::map<ValueId, size_t> further_used_;  // by parameter: of its further accumulators
   std::set<ValueId> replaced_;
   std::set<ValueId> named_;  // fresh gradients that carry a parameter's name already
 };

@@ -14,8 +14,11 @@ std::string NodeGradientContext::where(size_t i) const {
 }
 
 ValueId NodeGradientContext::accumulator(size_t i) {
-  if (!needs_gradient(i) || !pass_.sums_.may_overwrite(input(i), node_.id)) return ValueId();
-  return pass_.sums_.sum(input(i));
+  if (!needs_gradient(i)) return ValueId();
+  pass_.begin_contribution(input(i), node_.id);
+  if (pass_.options_.sums_apart && pass_.is_parameter(input(i)) && !pass_.sums_.on_accumulator(input(i)))
+    return ValueId();
+  return pass_.sums_.may_overwrite(input(i), node_.id) ? pass_.sums_.sum(input(i)) : ValueId();
 }
 
 void NodeGradientContext::set_accumulated(size_t i, ValueId sum) {
@@ -39,6 +42,7 @@ void NodeGradientContext::add_gradient(size_t i, ValueId contribution) {
            where(i) + "the contribution is " + to_string(pass_.graph_.value(contribution).type) + ", the input " +
                to_string(input_type(i)));
   if (sums.is_one(input(i))) sums.set_one(input(i));  // throws: 1 and more
+  pass_.begin_contribution(input(i), node_.id);
   const ValueId sum = sums.sum(input(i));
   if (sum.valid()) {
     const std::string_view op = sums.on_accumulator(input(i)) ? "add_into" : "add";

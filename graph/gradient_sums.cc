@@ -56,6 +56,11 @@ bool GradientSums::contributed(ValueId of) const {
   return sum != nullptr && (!sum->on_accumulator || sum->contributor.valid());
 }
 
+bool GradientSums::is_contributor(ValueId of, NodeId node) const {
+  const Sum* sum = find(of);
+  return sum != nullptr && sum->contributor == node;
+}
+
 bool GradientSums::may_overwrite(ValueId of, NodeId contributor) const {
   const Sum* sum = find(of);
   if (sum == nullptr || !sum->value.valid()) return false;

@@ -42,6 +42,7 @@ class GradientSums {
   bool on_accumulator(ValueId of) const;
   // Whether anything was added onto the external accumulator, or any other sum exists.
   bool contributed(ValueId of) const;
+  bool is_contributor(ValueId of, NodeId node) const;
   bool may_overwrite(ValueId of, NodeId contributor) const;
   bool is_backward_value(ValueId value) const { return value.index() >= first_backward_value_; }
 

@@ -1,5 +1,6 @@
 #include "graph/sample_groups.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/error.h"
@@ -22,18 +23,29 @@ std::optional<int64_t> rows_of_group(const Graph& graph, const OpTable& ops, con
   return rows / samples * group;
 }
 
+// A sum that goes on from another one of this body: on fewer samples at a time the two would take turns.
+bool goes_on(const Graph& graph, const OpTable& ops, const Node& node) {
+  const auto types = input_types(graph, node);
+  const std::optional<SampleRule> rule = ops.find(node.op).samples({node.attributes, types});
+  return rule && std::ranges::any_of(rule->sums, [&](const SampleRule::Sum& sum) {
+           const bool has_accumulator = sum.accumulator && *sum.accumulator < node.inputs.size();
+           const ValueId accumulator = has_accumulator ? node.inputs[*sum.accumulator] : ValueId();
+           return accumulator.valid() && !graph.value(accumulator).external();
+         });
+}
+
 }  // namespace
 
-bool sum_in_groups(Graph& graph, const OpTable& ops, int64_t samples, int64_t group) {
+NodeId sum_in_groups(Graph& graph, const OpTable& ops, int64_t samples, int64_t group) {
   TM_CHECK(samples > 0 && group > 0, "groups of samples");
   std::map<NodeId, int64_t> rows;
   for (NodeId id : graph.order()) {
     const std::optional<int64_t> of_node = rows_of_group(graph, ops, graph.node(id), samples, group);
-    if (!of_node) return false;
+    if (!of_node || goes_on(graph, ops, graph.node(id))) return id;
     if (*of_node > 0) rows[id] = *of_node;
   }
   for (const auto& [id, of_node] : rows) graph.mutable_node(id).attributes.set(std::string(kRowsOfGroup), of_node);
-  return true;
+  return {};
 }
 
 }  // namespace tidemark

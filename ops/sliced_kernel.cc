@@ -17,8 +17,9 @@ int64_t samples_of(const OpCall& whole, const SampleRule& rule) {
   return whole.input(rule.inputs.front()).shape.dim(0);
 }
 
-// Of an operand with `all` rows, those of the first `rows` of the samples: as many, or one for each group.
+// Of an operand with `all` rows, those of the first `rows` of the samples: as many, a multiple, or one for each group.
 int64_t operand_rows(int64_t all, int64_t samples, int64_t rows, int64_t group) {
+  if (group == 0 && all % samples == 0) return all / samples * rows;
   if (all == samples) return rows;
   TM_CHECK(group > 0 && all == (samples + group - 1) / group, "an operand has other rows than its samples");
   return (rows + group - 1) / group;

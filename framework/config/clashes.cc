@@ -24,6 +24,7 @@ class ClashFinder {
     schedule();
     micro_batch();
     norm_batch();
+    sum_batch();
     address();
     device();
     headroom();
@@ -108,6 +109,19 @@ class ClashFinder {
                ") must be a multiple of memory.norm_batch (" + std::to_string(memory.norm_batch) + ")");
   }
 
+  void sum_batch() {
+    const MemorySection& memory = config_.memory;
+    if (config_.model == nullptr || memory.sum_batch == memory.norm_batch) return;
+    if (config_.model->has_batch_norm())
+      return report({"memory.sum_batch", "memory.norm_batch"},
+                    "key 'memory.sum_batch' (" + std::to_string(memory.sum_batch) + ") must be memory.norm_batch (" +
+                        std::to_string(memory.norm_batch) + ") where the model has batch norm");
+    if (memory.micro_batch >= config_.train.global_batch || memory.micro_batch % memory.sum_batch == 0) return;
+    report({"memory.micro_batch", "memory.sum_batch"},
+           "key 'memory.micro_batch' (" + std::to_string(memory.micro_batch) +
+               ") must be a multiple of memory.sum_batch (" + std::to_string(memory.sum_batch) + ")");
+  }
+
   void address() {
     const std::string& listen = config_.metrics.listen;
     if (listen.empty()) return;
@@ -150,6 +164,7 @@ void resolve_defaults(Config& config) {
   if (memory.micro_batch == 0) memory.micro_batch = config.train.global_batch;
   const bool has_batch_norm = config.model != nullptr && config.model->has_batch_norm();
   if (memory.norm_batch == 0 && has_batch_norm) memory.norm_batch = std::min(kNormBatch, config.train.global_batch);
+  if (memory.sum_batch == 0) memory.sum_batch = memory.norm_batch;
 }
 
 void find_clashes(Config& config, const GivenKeys& given, Problems& problems) {

@@ -41,11 +41,16 @@ void MemorySection::fields(Fields& f) {
   f.byte_limit("budget", budget, "Most device memory that the run may take; empty: what the device has.");
   f.integer("micro_batch", micro_batch,
             "Samples computed at once; 0: the whole global batch or, where that does not fit the budget without "
-            "recomputation and batch norm makes groups, the whole groups with the shortest predicted step (same bits).",
+            "recomputation and sums are made in groups (sum_batch), the groups with the shortest predicted step.",
             {.min = 0});
   f.integer("norm_batch", norm_batch,
             "Samples of one batch-norm group, part of the experiment; 0: 32 or the global batch, the smaller.",
             {.min = 0});
+  f.integer(
+      "sum_batch", sum_batch,
+      "Samples whose gradients are summed at once, part of the experiment: all micro-batches that are multiples of "
+      "it give the same bits. 0: norm_batch; without batch norm all of the micro-batch.",
+      {.min = 0});
   std::vector<std::string> recompute_choices{"auto"};
   recompute_choices.insert(recompute_choices.end(), recompute_planners_.begin(), recompute_planners_.end());
   f.choice("recompute", recompute,

@@ -89,9 +89,9 @@ ModelOutputs Gpt::build(ModelBuilder& builder, const ModelRequest& request) cons
     return builder.op("attention", "heads", {qkv}, {{"heads", heads_}, {"causal", true}});
   });
   x = layer_norm(builder, "final_norm", x);
-  const ValueId loss =
-      builder.op("linear_cross_entropy", "head", {x, table.tokens, request.inputs.at(1), request.loss_weight},
-                 {{"classes", classes(request.data)}});
+  const ValueId loss = builder.op("linear_cross_entropy", "head",
+                                  {x, table.tokens, request.inputs.at(1), request.loss_weight, request.loss_before},
+                                  {{"classes", classes(request.data)}});
   return {loss, std::nullopt};
 }
 

@@ -68,8 +68,8 @@ std::optional<double> step_seconds(const PlannedRun& run) {
 // The divisors of the global batch that are whole groups, without itself, the largest first.
 std::vector<int64_t> smaller_micro_batches(const BatchPlan& batch) {
   std::vector<int64_t> sizes;
-  for (int64_t size = batch.global_batch / 2; size >= batch.norm_batch; --size)
-    if (batch.global_batch % size == 0 && size % batch.norm_batch == 0) sizes.push_back(size);
+  for (int64_t size = batch.global_batch / 2; size >= batch.sum_batch; --size)
+    if (batch.global_batch % size == 0 && size % batch.sum_batch == 0) sizes.push_back(size);
   return sizes;
 }
 
@@ -153,6 +153,9 @@ class BudgetCompiler {
   void compile(compile::CostSum cost_sum) {
     TrainingGraphs graphs = graphs_for_batch();
     sums_in_groups_ = graphs.sums_in_groups;
+    if (run_.batch.norm_batch == 0 && !graphs.sums_are_whole.empty())  // batch norm sets groups unasked
+      throw Error(ErrorCode::config, "memory.sum_batch: sums of '" + graphs.sums_are_whole +
+                                         " cannot be made in groups of samples; set it to 0");
     run_.initializers = std::move(graphs.initializers);
     run_.program = compile_bodies(std::move(graphs.bodies), cost_sum, recomputes_);
     choose_peak_body(*run_.program, run_.batch, device_.granularity_bytes());

@@ -28,6 +28,7 @@ BatchPlan batch_plan(const config::Config& config, const data::Dataset& dataset)
   plan.train_samples = dataset.size(data::Split::train);
   plan.eval_samples = eval_samples(dataset.size(data::Split::eval), config.train.eval_samples, plan.micro_batch);
   plan.norm_batch = config.memory.norm_batch;
+  plan.sum_batch = config.memory.sum_batch;
   plan.clip_norm = config.train.clip_norm;
   plan.seed = static_cast<uint64_t>(config.train.seed);
   plan.train_rows = data::most_rows(dataset, data::Split::train, plan.micro_batch);
@@ -79,6 +80,8 @@ std::vector<std::string> packed_problems(const config::Config& config) {
   std::vector<std::string> problems;
   if (const std::string& planner = config.memory.recompute; planner != "auto" && planner != "none")
     problems.push_back("memory.recompute " + planner + " rewrites bodies of one planned arena" + why);
+  if (config.memory.sum_batch > 0)
+    problems.push_back("memory.sum_batch has no meaning for rows of samples that differ in length" + why);
   if (config.train.global_batch > kMostPackedSamples)
     problems.push_back("train.global_batch " + std::to_string(config.train.global_batch) + " is above " +
                        std::to_string(kMostPackedSamples) + ", up to which the rows of packed samples have numbers");

@@ -85,7 +85,7 @@ PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, c
 // memory.micro_batch 0 is the whole global batch at once, and it stays so where that fits the budget and nothing has to
 // run again. Where it does not, and where the bits of a step do not hang on the micro-batch (Note [Sums of groups] in
 // graph/sample_groups.h), smaller ones are planned for the same budget: the divisors of the global batch that are
-// multiples of norm_batch, the largest first, down to one that fits without recomputation. Of those that fit, the one
+// multiples of sum_batch, the largest first, down to one that fits without recomputation. Of those that fit, the one
 // with the shortest predicted step is taken. Smaller micro-batches need less memory for activations, but keep all
 // gradients over the step; neither memory nor time is taken to be monotone.
 

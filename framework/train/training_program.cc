@@ -43,6 +43,21 @@ ValueType batch_type(const data::InputField& field, BodyShape shape) {
   return {field.sample.dtype, Shape(std::move(dims))};
 }
 
+// A parameter and the sums that its gradient is made of over the micro-batches of a step.
+struct TrainedParameter {
+  Value value;
+  int64_t sums = 1;
+};
+
+std::vector<ValueId> gradient_sums(Builder& builder, const TrainedParameter& parameter) {
+  std::vector<ValueId> sums;
+  for (int64_t i = 1; i <= parameter.sums; ++i) {
+    const std::string name = parameter.value.name + "/gradient" + (i == 1 ? "" : "_" + std::to_string(i));
+    sums.push_back(builder.external(name, parameter.value.type, Category::gradients, Scope::step));
+  }
+  return sums;
+}
+
 // Forward passes, and what is appended to them.
 class GraphMaker {
  public:
@@ -68,7 +83,7 @@ class GraphMaker {
         builder.external(kSampleIds, {DType::i32, Shape{shape.samples}}, Category::input, Scope::micro_batch);
     request.step_state = builder.external(kStepState, {DType::i32, Shape{2}}, Category::input, Scope::step);
     request.loss_weight = builder.external(kLossWeight, {DType::f32, Shape{1}}, Category::input, Scope::step);
-    if (batch_.norm_batch > 0)
+    if (batch_.sum_batch > 0)
       request.loss_before = builder.external(kLossBefore, {DType::f32, Shape{1}}, Category::input, Scope::micro_batch);
     Forward result{model_.build(builder, request), {}};
     builder.result(result.outputs.loss);
@@ -84,17 +99,30 @@ class GraphMaker {
     models::ModelBuilder builder(graph, ops_);
     const Forward f = forward(builder, shape, true);
     AutodiffOptions options;
+    std::map<ValueId, int64_t> sums;
     for (ValueId parameter : f.parameters) {
       const Value value = graph.value(parameter);
-      options.accumulators[parameter] =
-          builder.external(value.name + "/gradient", value.type, Category::gradients, Scope::step);
+      sums[parameter] = sums_of(graph, parameter);
+      const std::vector<ValueId> accumulators = gradient_sums(builder, {value, sums[parameter]});
+      options.accumulators[parameter] = accumulators.front();
+      if (accumulators.size() > 1)
+        options.further_accumulators[parameter].assign(accumulators.begin() + 1, accumulators.end());
     }
     const Gradients gradients = append_backward(graph, ops_, f.outputs.loss, options);
     sum_in_groups(graph, shape.samples);
     if (parameters_.empty())
       for (ValueId parameter : f.parameters)
-        if (gradients.of.contains(parameter)) parameters_.push_back(graph.value(parameter));
+        if (gradients.of.contains(parameter)) parameters_.push_back({graph.value(parameter), sums.at(parameter)});
     return {body_name("micro_batch", shape), std::move(graph), true};
+  }
+
+  // Where sums are made in groups, one for each node that reads the parameter: else two nodes' sums would take turns
+  // with the micro-batches.
+  int64_t sums_of(const Graph& graph, ValueId parameter) const {
+    if (batch_.sum_batch == 0) return 1;
+    return std::max<int64_t>(1, std::ranges::count_if(graph.order(), [&](NodeId id) {
+                               return std::ranges::count(graph.node(id).inputs, parameter) > 0;
+                             }));
   }
 
   compile::BodySpec evaluation(BodyShape shape) {
@@ -105,15 +133,17 @@ class GraphMaker {
     return {body_name("evaluate", shape), std::move(graph), false, false};
   }
 
-  // Note [Sums of groups]: those of batch norm, where the model has it.
+  // Note [Sums of groups].
   void sum_in_groups(Graph& graph, int64_t samples) {
-    sums_in_groups_ =
-        sums_in_groups_ && batch_.norm_batch > 0 && tidemark::sum_in_groups(graph, ops_, samples, batch_.norm_batch);
+    if (batch_.sum_batch == 0 || !in_the_way_.empty()) return;
+    const NodeId node = tidemark::sum_in_groups(graph, ops_, samples, batch_.sum_batch);
+    if (node.valid()) in_the_way_ = graph.node(node).name + "' (" + graph.node(node).op + ")";
   }
-  bool sums_in_groups() const { return sums_in_groups_; }
+  bool sums_in_groups() const { return batch_.sum_batch > 0 && in_the_way_.empty(); }
+  const std::string& in_the_way() const { return in_the_way_; }
 
   // With a gradient, as declared by the first micro-batch.
-  const std::vector<Value>& parameters() const { return parameters_; }
+  const std::vector<TrainedParameter>& parameters() const { return parameters_; }
   const std::map<std::string, models::Initializer>& initializers() const { return initializers_; }
 
  private:
@@ -122,8 +152,8 @@ class GraphMaker {
   const BatchPlan& batch_;
   const OpTable& ops_;
   std::map<std::string, models::Initializer> initializers_;
-  std::vector<Value> parameters_;
-  bool sums_in_groups_ = true;  // of all bodies so far
+  std::vector<TrainedParameter> parameters_;
+  std::string in_the_way_;  // of sums in groups: the first node of all bodies so far
 };
 
 // All bodies of a program.
@@ -143,6 +173,7 @@ class ProgramMaker {
     add({"checkpoint", Graph("checkpoint"), false});
     out_.initializers = maker_.initializers();
     out_.sums_in_groups = maker_.sums_in_groups();
+    out_.sums_are_whole = maker_.in_the_way();
     return std::move(out_);
   }
 
@@ -178,7 +209,7 @@ class ProgramMaker {
     Graph graph(body_name("step", shape));
     models::ModelBuilder builder(graph, ops_);
     const GraphMaker::Forward f = maker_.forward(builder, shape, true);
-    const Gradients gradients = append_backward(graph, ops_, f.outputs.loss);
+    const Gradients gradients = append_backward(graph, ops_, f.outputs.loss, {.sums_apart = batch_.sum_batch > 0});
     maker_.sum_in_groups(graph, shape.samples);
     const ValueId step_hyper = hyper(builder);
     for (ValueId parameter : f.parameters)
@@ -187,30 +218,37 @@ class ProgramMaker {
     add({body_name("step", shape), std::move(graph), false});
   }
 
-  std::vector<ValueId> gradient_externals(Builder& builder) const {
+  // The whole gradient of each parameter.
+  std::vector<ValueId> complete_gradients(Builder& builder) const {
     std::vector<ValueId> ids;
-    for (const Value& parameter : maker_.parameters())
-      ids.push_back(builder.external(parameter.name + "/gradient", parameter.type, Category::gradients, Scope::step));
+    for (const TrainedParameter& parameter : maker_.parameters()) {
+      const std::vector<ValueId> sums = gradient_sums(builder, parameter);
+      ValueId total = sums.front();
+      for (size_t i = 1; i < sums.size(); ++i)
+        total = builder.op("add_into", builder.graph().value(sums[i]).name + "/add", {total, sums[i]});
+      ids.push_back(total);
+    }
     return ids;
   }
 
   void add_begin() {
     Graph graph("begin");
     Builder builder(graph, ops_);
-    for (ValueId gradient : gradient_externals(builder))
-      builder.op("fill", graph.value(gradient).name + "/zero", {gradient}, {{"value", 0.0}});
+    for (const TrainedParameter& parameter : maker_.parameters())
+      for (ValueId gradient : gradient_sums(builder, parameter))
+        builder.op("fill", graph.value(gradient).name + "/zero", {gradient}, {{"value", 0.0}});
     add({"begin", std::move(graph), true});
   }
 
   void add_update() {
     Graph graph("update");
     Builder builder(graph, ops_);
-    const auto gradients = gradient_externals(builder);
+    const auto gradients = complete_gradients(builder);
     const ValueId step_hyper = hyper(builder);
     const ValueId scale = batch_.clip_norm > 0.0 ? clip(builder, gradients) : ValueId();
-    const std::vector<Value>& parameters = maker_.parameters();
+    const std::vector<TrainedParameter>& parameters = maker_.parameters();
     for (size_t i = 0; i < parameters.size(); ++i) {
-      const ValueId parameter = builder.parameter(parameters[i].name, parameters[i].type);
+      const ValueId parameter = builder.parameter(parameters[i].value.name, parameters[i].value.type);
       optimizer_.append_update(builder, {parameter, gradients[i]}, step_hyper, scale);
     }
     add({"update", std::move(graph), true});

@@ -33,6 +33,7 @@ struct BatchPlan {
   int64_t train_samples = 1;  // of an epoch; its last global batch may be smaller
   int64_t eval_samples = 0;   // 0: no evaluation body
   int64_t norm_batch = 0;
+  int64_t sum_batch = 0;   // samples that are summed at once: Note [Sums of groups]; 0: all of the micro-batch
   double clip_norm = 0.0;  // 0: no clipping
   uint64_t seed = 1;
   // Packed data: the most rows that a micro-batch of each split can have (data::most_rows); 0: not packed.
@@ -66,8 +67,9 @@ std::string body_name(std::string_view what, BodyShape shape);  // "micro_batch[
 struct TrainingGraphs {
   std::vector<compile::BodySpec> bodies;
   std::map<std::string, models::Initializer> initializers;  // of weights and statistics; optimizer state starts at 0
-  // Every micro-batch that is a multiple of norm_batch gives the same bits: Note [Sums of groups].
+  // Every micro-batch that is a multiple of sum_batch gives the same bits: Note [Sums of groups].
   bool sums_in_groups = false;
+  std::string sums_are_whole;  // why not: the node in the way; empty without sum_batch
 };
 
 // The micro_batch and evaluate body of the widest shapes of packed data.

@@ -16,6 +16,7 @@ class Activation : public Op {
     require_inputs(name(), call, 1, 1);
     return {{.type = call.input(0), .may_share = {0}}};
   }
+  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .outputs = {0}}; }
 };
 
 class Relu : public Activation {
@@ -25,7 +26,6 @@ class Relu : public Activation {
     if (!context.needs_gradient(0)) return;
     context.add_gradient(0, context.emit("relu_grad", "grad", {context.output(0), context.output_gradient(0)})[0]);
   }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .outputs = {0}}; }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, elements(call)); }
 };
 
@@ -46,12 +46,14 @@ class ActivationGrad : public Op {
     require_type(name(), call, 1, "dy", call.input(0));
     return {{.type = call.input(1), .may_share = {1}}};
   }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .outputs = {0}};
+  }
 };
 
 class ReluGrad : public ActivationGrad {
  public:
   std::string_view name() const override { return "relu_grad"; }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0, 1}, .outputs = {0}}; }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, elements(call)); }
 };
 

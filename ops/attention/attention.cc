@@ -58,6 +58,9 @@ class Attention : public Op {
     context.add_gradient(0, context.emit("attention_grad", "grad", inputs, context.forward().attributes)[0]);
   }
 
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0}, .outputs = {0, 1}};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, flops(call, dims_of(name(), call), 2, 4));
   }
@@ -76,6 +79,9 @@ class AttentionGrad : public Op {
     return {{.type = call.input(0)}};
   }
 
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1, 2, 3}, .outputs = {0}};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, flops(call, dims_of(name(), call), 5, 6));
   }

@@ -48,6 +48,11 @@ class EmbeddingOp : public Op {
     if (context.needs_gradient(2)) emit_accumulating(context, 2, "position_grad", "dpositions", {dy}, rows(2));
   }
 
+  // Of one sequence alone the first dimension counts its tokens.
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (call.input(0).shape.rank() < 2) return std::nullopt;
+    return SampleRule{.inputs = {0}, .outputs = {0}};
+  }
   Cost cost(const OpCall& call) const override {
     const ValueType out = outputs(call)[0].type;
     Cost cost{.bytes_read = call.input(0).bytes() + out.bytes(), .bytes_written = out.bytes()};
@@ -75,6 +80,11 @@ class EmbeddingGradOp : public Op {
     return {{.type = table, .category = Category::gradients, .overwrites = 2}};
   }
 
+  // Of one sequence alone the first dimension counts its tokens.
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (call.input(0).shape.rank() < 2) return std::nullopt;
+    return SampleRule{.inputs = {0, 1}, .sums = {{0, 2}}};
+  }
   Cost cost(const OpCall& call) const override {
     const int64_t dy_bytes = call.input(1).bytes();
     Cost cost{.flops = static_cast<double>(call.input(1).shape.elements())};
@@ -99,6 +109,11 @@ class PositionGradOp : public Op {
     return {{.type = table, .category = Category::gradients, .overwrites = 1}};
   }
 
+  // Of one sequence alone the first dimension counts its tokens.
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (call.input(0).shape.rank() < 3) return std::nullopt;
+    return SampleRule{.inputs = {0}, .sums = {{0, 1}}};
+  }
   Cost cost(const OpCall& call) const override {
     const ValueType& dy = call.input(0);
     const int64_t touched = dy.shape.dim(-2) * dy.shape.dim(-1) * size_bytes(dy.dtype);

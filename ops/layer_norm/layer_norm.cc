@@ -41,6 +41,9 @@ class LayerNorm : public Op {
     }
   }
 
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0}, .outputs = {0, 1, 2}};
+  }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, 7 * elements(call)); }
 };
 
@@ -68,6 +71,9 @@ class LayerNormGrad : public Op {
             {.type = gamma, .suffix = "dbeta", .category = Category::gradients, .overwrites = 7}};
   }
 
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1, 3, 4, 5}, .outputs = {0}, .sums = {{1, 6}, {2, 7}}};
+  }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, 13 * elements(call)); }
 };
 

@@ -10,7 +10,10 @@
 namespace tidemark::ops {
 namespace {
 
-enum Input : size_t { kX, kWeight, kTargets, kLossWeight, kWeightGradient };
+enum Input : size_t { kX, kWeight, kTargets, kLossWeight };
+constexpr size_t kLossBefore = kLinearCrossEntropyLossBefore;
+constexpr size_t kWeightGradient = kLinearCrossEntropyGradWeightSum;
+constexpr size_t kGradLossBefore = kLinearCrossEntropyGradLossBefore;
 
 const ValueType kScalar = {DType::f32, {1}};
 
@@ -22,8 +25,8 @@ void check_positive(std::string_view op, const Attributes& attributes, std::stri
                                      std::to_string(most) + ", given " + std::to_string(value));
 }
 
-void check_operands(std::string_view op, const OpCall& call, size_t most_inputs) {
-  require_inputs(op, call, 4, most_inputs);
+void check_operands(std::string_view op, const OpCall& call, size_t loss_before) {
+  require_inputs(op, call, 4, loss_before + 1);
   const ValueType& x = call.input(kX);
   if (x.shape.rank() < 2) refuse_operand(op, "x", "[..,channels]", to_string(x));
   const ValueType& weight = call.input(kWeight);
@@ -34,7 +37,7 @@ void check_operands(std::string_view op, const OpCall& call, size_t most_inputs)
   std::vector<int64_t> leading(x.shape.dims().begin(), x.shape.dims().end() - 1);
   require_type(op, call, kTargets, "targets", {DType::i32, Shape(std::move(leading))});
   require_type(op, call, kLossWeight, "loss_weight", kScalar);
-  require_type(op, call, kWeightGradient, "acc_dw", weight);
+  require_type(op, call, loss_before, "loss_before", kScalar);
   check_positive(op, call.attributes, "classes", weight.shape[0]);
   check_positive(op, call.attributes, "chunk_rows", int64_t{1} << 20);
 }
@@ -52,8 +55,11 @@ class LinearCrossEntropy : public Op {
   std::string_view name() const override { return "linear_cross_entropy"; }
 
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
-    check_operands(name(), call, 4);
+    check_operands(name(), call, kLossBefore);
     return {{.type = kScalar}};
+  }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {kX, kTargets}, .sums = {{0, kLossBefore}}};
   }
 
   void gradient(GradientContext& context) const override {
@@ -64,10 +70,11 @@ class LinearCrossEntropy : public Op {
                       "as the loss and put factors into loss_weight");
     }
     const ValueId sum = context.needs_gradient(kWeight) ? context.accumulator(kWeight) : ValueId();
-    const std::vector<ValueId> outputs = context.emit(
-        "linear_cross_entropy_grad", "grad",
-        {context.input(kX), context.input(kWeight), context.input(kTargets), context.input(kLossWeight), sum},
-        context.forward().attributes);
+    const std::vector<ValueId> outputs =
+        context.emit("linear_cross_entropy_grad", "grad",
+                     {context.input(kX), context.input(kWeight), context.input(kTargets), context.input(kLossWeight),
+                      sum, context.input(kLossBefore)},
+                     context.forward().attributes);
     context.replace_output(0, outputs[0]);
     if (context.needs_gradient(kX)) context.add_gradient(kX, outputs[1]);
     if (sum.valid()) {
@@ -85,11 +92,15 @@ class LinearCrossEntropyGrad : public Op {
   std::string_view name() const override { return "linear_cross_entropy_grad"; }
 
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
-    check_operands(name(), call, 5);
+    check_operands(name(), call, kGradLossBefore);
+    require_type(name(), call, kWeightGradient, "acc_dw", call.input(kWeight));
     return {
         {.type = kScalar, .suffix = "loss"},
         {.type = call.input(kX), .suffix = "dx", .may_share = {kX}},
         {.type = call.input(kWeight), .suffix = "dw", .category = Category::gradients, .overwrites = kWeightGradient}};
+  }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {kX, kTargets}, .outputs = {1}, .sums = {{0, kGradLossBefore}, {2, kWeightGradient}}};
   }
 
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, flops(call, 3, 7)); }

@@ -79,6 +79,10 @@ struct Layout {
   }
 };
 
+const float* input_of(const KernelArgs& args, size_t i) {
+  return i < args.inputs.size() ? static_cast<const float*>(args.inputs[i]) : nullptr;
+}
+
 // One chunk's operands.
 struct Chunk {
   int64_t samples;
@@ -100,7 +104,9 @@ class LinearCrossEntropyCpu : public Kernel {
     const Sizes& s = sizes_;
     const Run run{*this, static_cast<const float*>(args.inputs[1]), *static_cast<const float*>(args.inputs[3]),
                   args.workspace};
-    const bool accumulates = gradient_ && args.inputs.size() > 4 && args.inputs[4] != nullptr;
+    const bool accumulates = gradient_ && input_of(args, kLinearCrossEntropyGradWeightSum) != nullptr;
+    const float* loss_before =
+        input_of(args, gradient_ ? kLinearCrossEntropyGradLossBefore : kLinearCrossEntropyLossBefore);
     double loss = 0;
     for (int64_t begin = 0; begin < s.samples; begin += s.chunk) {
       Chunk chunk{.samples = std::min(s.chunk, s.samples - begin),
@@ -113,7 +119,8 @@ class LinearCrossEntropyCpu : public Kernel {
       }
       loss += run.chunk(chunk);
     }
-    *static_cast<float*>(args.outputs[0]) = static_cast<float>(loss * run.loss_weight);
+    *static_cast<float*>(args.outputs[0]) =
+        (loss_before ? *loss_before : 0.0F) + static_cast<float>(loss * run.loss_weight);
   }
 
  private:
