@@ -43,17 +43,11 @@ class Frontier {
   // A plan for a smaller budget is a plan for this one too: a bigger budget never costs more.
   void add(int64_t budget_bytes) {
     BudgetPoint point = plan(budget_bytes);
-    if (!points_.empty() && points_.back().reached && (!point.reached || is_dearer(point, points_.back()))) {
+    if (!points_.empty() && points_.back().reached && (!point.reached || point.overhead > points_.back().overhead)) {
       point = points_.back();
       point.budget_bytes = budget_bytes;
     }
     points_.push_back(point);
-  }
-
-  static bool is_dearer(const BudgetPoint& a, const BudgetPoint& b) {
-    if (a.micro_batch == b.micro_batch || !a.predicted_step_seconds || !b.predicted_step_seconds)
-      return a.overhead > b.overhead;
-    return *a.predicted_step_seconds > *b.predicted_step_seconds;
   }
 
   BudgetPoint plan(int64_t budget_bytes) {
