@@ -86,9 +86,9 @@ class BudgetCompiler {
     run_.micro_batches.clear();
     look_at(run_.batch.eval_batch, first_cost_sum());
     if (may_be_smaller()) look_at_smaller();
+    run_.batch.micro_batch = best_ ? best_micro_batch_ : run_.batch.eval_batch;
     if (!best_) throw *refusal_;
     static_cast<CompiledRun&>(run_) = std::move(*best_);
-    run_.batch.micro_batch = best_micro_batch_;
   }
 
  private:
@@ -102,15 +102,18 @@ class BudgetCompiler {
   // Every measured cost is asked for again where that is wanted, also of what is not needed today.
   bool may_be_smaller() const {
     if (!config_.memory.chooses_micro_batch || !sums_in_groups_ || run_.batch.packed()) return false;
-    return !is_whole_enough_ || options_.measure_again;
+    return !is_settled_ || options_.measure_again;
   }
 
   void look_at_smaller() {
-    kernels_of_whole_ = node_kernels(best_ ? *best_->program : *compile_plain());
+    run_.batch.micro_batch = run_.batch.eval_batch;
+    const NodeKernels kernels = node_kernels(*compile_plain());
     const compile::CostSum cost_sum = recomputes_ ? compile::CostSum::measured : options_.predict_step;
     for (const int64_t micro_batch : smaller_micro_batches(run_.batch)) {
+      run_.batch.micro_batch = micro_batch;
+      if (node_kernels(*compile_plain()) != kernels) continue;  // other bits, perhaps
       look_at(micro_batch, cost_sum);
-      if (is_whole_enough_ && !options_.measure_again) return;
+      if (is_settled_ && !options_.measure_again) return;
     }
   }
 
@@ -119,7 +122,6 @@ class BudgetCompiler {
     MicroBatchOption option{.micro_batch = micro_batch};
     try {
       compile(cost_sum);
-      if (kernels_of_whole_ && node_kernels(*run_.program) != *kernels_of_whole_) return;  // other bits, perhaps
       option.fits = run_.planned_peak_bytes <= run_.budget_bytes;
     } catch (const compile::BudgetRefusal& refusal) {
       if (!refusal_ || refusal.least_budget_bytes() < refusal_->least_budget_bytes()) refusal_ = refusal;
@@ -133,8 +135,9 @@ class BudgetCompiler {
       option.predicted_step_seconds = run_.predicted_step_seconds;
     }
     run_.micro_batches.push_back(option);
-    is_whole_enough_ = is_whole_enough_ || (option.fits && run_.recompute_overhead == 0);
-    if (!is_better()) return;
+    const bool is_taken = !is_settled_ && is_better();
+    is_settled_ = is_settled_ || (option.fits && run_.recompute_overhead == 0);
+    if (!is_taken) return;
     best_ = std::move(static_cast<CompiledRun&>(run_));
     best_micro_batch_ = micro_batch;
   }
@@ -166,7 +169,7 @@ class BudgetCompiler {
     run_.predicted_step_seconds = step_seconds(run_);
   }
 
-  // The whole batch without recomputation.
+  // For run_.batch, whatever the budget.
   std::unique_ptr<compile::Program> compile_plain() const {
     TrainingGraphs graphs = graphs_for_batch();
     return compile_bodies(std::move(graphs.bodies), compile::CostSum::none, false);
@@ -201,8 +204,7 @@ class BudgetCompiler {
   const PlanOptions& options_;
   const bool recomputes_;
   bool sums_in_groups_ = false;
-  bool is_whole_enough_ = false;  // one that was looked at fits, and runs nothing again
-  std::optional<NodeKernels> kernels_of_whole_;
+  bool is_settled_ = false;  // one that was looked at fits and runs nothing again: no smaller one is taken
   std::optional<CompiledRun> best_;
   int64_t best_micro_batch_ = 0;
   std::optional<compile::BudgetRefusal> refusal_;  // the one with the least budget
