@@ -48,8 +48,8 @@ void MemorySection::fields(Fields& f) {
             {.min = 0});
   f.integer(
       "sum_batch", sum_batch,
-      "Samples whose gradients are summed at once, part of the experiment: all micro-batches that are multiples of "
-      "it give the same bits. 0: norm_batch; without batch norm all of the micro-batch.",
+      "Samples whose gradients are summed at once, part of the experiment: micro-batches that are multiples of it, and "
+      "for which the same kernels are chosen, give the same bits. 0: norm_batch; without batch norm the micro-batch.",
       {.min = 0});
   std::vector<std::string> recompute_choices{"auto"};
   recompute_choices.insert(recompute_choices.end(), recompute_planners_.begin(), recompute_planners_.end());
