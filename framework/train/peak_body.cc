@@ -21,7 +21,7 @@ std::map<std::string, int64_t> body_runs(const BatchPlan& batch) {
   };
   add_steps(batch.global_batch, batch.train_samples / batch.global_batch);
   add_steps(batch.train_samples % batch.global_batch, 1);
-  for (const int64_t n : batch.micro_batches(batch.eval_samples)) ++runs[body_name("evaluate", n)];
+  for (const int64_t n : batch.evaluation_micro_batches()) ++runs[body_name("evaluate", n)];
   return runs;
 }
 

@@ -29,15 +29,15 @@ Trainer::Trainer(runtime::Executor& executor, const data::DataInfo& data, const 
       packed_(packed) {
   TM_CHECK(batch_.packed() == (packed_ != nullptr), "packed data has bodies of its own, other data has none");
   const char* training = batch_.accumulates() ? "micro_batch" : "step";
-  const auto bind_sizes = [&](const char* what, std::vector<BoundBody>& to, std::initializer_list<int64_t> batches) {
-    for (int64_t samples : batches)
-      for (int64_t n : batch_.micro_batches(samples))
-        if (executor_.program().find_body(body_name(what, n)) != nullptr &&
-            std::ranges::find(to, n, &BoundBody::samples) == to.end())
-          to.push_back(bind(body_name(what, n), n));
+  const auto bind_sizes = [&](const char* what, std::vector<BoundBody>& to, const std::vector<int64_t>& sizes) {
+    for (int64_t n : sizes)
+      if (executor_.program().find_body(body_name(what, n)) != nullptr &&
+          std::ranges::find(to, n, &BoundBody::samples) == to.end())
+        to.push_back(bind(body_name(what, n), n));
   };
-  bind_sizes(training, training_, {batch_.global_batch, batch_.train_samples % batch_.global_batch});
-  bind_sizes("evaluate", evaluation_, {batch_.eval_samples});
+  for (const int64_t samples : {batch_.global_batch, batch_.train_samples % batch_.global_batch})
+    bind_sizes(training, training_, batch_.micro_batches(samples));
+  bind_sizes("evaluate", evaluation_, batch_.evaluation_micro_batches());
   if (batch_.accumulates()) {
     begin_ = bind("begin", 0);
     update_ = bind("update", 0);

@@ -15,6 +15,14 @@ std::vector<int64_t> BatchPlan::micro_batches(int64_t samples) const {
   return sizes;
 }
 
+std::vector<int64_t> BatchPlan::evaluation_micro_batches() const {
+  const int64_t batch = eval_batch > 0 ? eval_batch : micro_batch;
+  std::vector<int64_t> sizes;
+  for (int64_t done = 0; done < eval_samples; done += batch)
+    for (const int64_t n : micro_batches(std::min(batch, eval_samples - done))) sizes.push_back(n);
+  return sizes;
+}
+
 std::string input_name(const data::InputField& field) { return "input/" + field.name; }
 
 std::string body_name(std::string_view what, int64_t samples) {
@@ -197,7 +205,7 @@ class ProgramMaker {
   std::vector<BodyShape> evaluation_shapes() const {
     if (batch_.packed() && batch_.eval_samples > 0) return {widest_evaluation(batch_)};
     std::set<int64_t, std::greater<>> sizes;
-    for (int64_t n : batch_.micro_batches(batch_.eval_samples)) sizes.insert(n);
+    for (int64_t n : batch_.evaluation_micro_batches()) sizes.insert(n);
     return shapes_of(sizes);
   }
 

@@ -29,7 +29,7 @@ namespace tidemark::train {
 struct BatchPlan {
   int64_t global_batch = 1;
   int64_t micro_batch = 1;    // <= global_batch
-  int64_t eval_batch = 1;     // samples whose mean loss evaluation weighs at once; a multiple of micro_batch
+  int64_t eval_batch = 0;     // samples whose mean loss evaluation weighs at once; 0: micro_batch
   int64_t train_samples = 1;  // of an epoch; its last global batch may be smaller
   int64_t eval_samples = 0;   // 0: no evaluation body
   int64_t norm_batch = 0;
@@ -46,6 +46,8 @@ struct BatchPlan {
   // The sizes of the micro-batches of a global batch of `samples`, in order: micro_batch as long as it lasts, then the
   // rest.
   std::vector<int64_t> micro_batches(int64_t samples) const;
+  // Those of a whole evaluation: of batches of eval_batch, the last perhaps smaller.
+  std::vector<int64_t> evaluation_micro_batches() const;
 };
 
 // Names of values that the trainer reads and writes.

@@ -79,5 +79,15 @@ TEST(BatchPlan, MicroBatchesCoverTheSamples) {
   EXPECT_TRUE(plan.accumulates());
 }
 
+TEST(BatchPlan, EvaluationCutsItsBatchesLikeGlobalOnes) {
+  // 43 = 20 + 20 + 3.
+  const BatchPlan plan{
+      .global_batch = 20, .micro_batch = 12, .eval_batch = 20, .train_samples = 100, .eval_samples = 43};
+  EXPECT_EQ(plan.evaluation_micro_batches(), (std::vector<int64_t>{12, 8, 12, 8, 3}));
+  const BatchPlan by_micro_batches{.global_batch = 20, .micro_batch = 12, .train_samples = 100, .eval_samples = 43};
+  EXPECT_EQ(by_micro_batches.evaluation_micro_batches(), (std::vector<int64_t>{12, 12, 12, 7}));
+  EXPECT_EQ(BatchPlan{}.evaluation_micro_batches(), (std::vector<int64_t>{}));
+}
+
 }  // namespace
 }  // namespace tidemark::train
