@@ -1,5 +1,6 @@
 #include "framework/train/budget_compiler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -58,7 +59,7 @@ std::optional<double> step_seconds(const PlannedRun& run) {
     known = known && body->cost_nanoseconds.has_value();
     nanoseconds += body->cost_nanoseconds.value_or(0);
   };
-  for (const int64_t samples : run.batch.micro_batches(run.batch.global_batch))
+  for (const int64_t samples : run.batch.micro_batches(std::min(run.batch.global_batch, run.batch.train_samples)))
     add(body_name(run.batch.accumulates() ? "micro_batch" : "step", samples));
   for (const char* name : {"begin", "update"}) add(name);
   if (!known) return std::nullopt;
@@ -80,13 +81,14 @@ class BudgetCompiler {
         config_(config),
         device_(device),
         options_(options),
-        recomputes_(config.memory.recompute != "none" && !run.batch.packed()) {}
+        recomputes_(config.memory.recompute != "none" && !run.batch.packed()),
+        whole_(std::min(config.memory.micro_batch, run.batch.global_batch)) {}
 
   void run() {
     run_.micro_batches.clear();
-    look_at(run_.batch.eval_batch, first_cost_sum());
+    look_at(whole_, first_cost_sum());
     if (may_be_smaller()) look_at_smaller();
-    run_.batch.micro_batch = best_ ? best_micro_batch_ : run_.batch.eval_batch;
+    run_.batch.micro_batch = best_ ? best_micro_batch_ : whole_;
     if (!best_) throw *refusal_;
     static_cast<CompiledRun&>(run_) = std::move(*best_);
   }
@@ -106,7 +108,7 @@ class BudgetCompiler {
   }
 
   void look_at_smaller() {
-    run_.batch.micro_batch = run_.batch.eval_batch;
+    run_.batch.micro_batch = whole_;
     const NodeKernels kernels = node_kernels(*compile_plain());
     const compile::CostSum cost_sum = recomputes_ ? compile::CostSum::measured : options_.predict_step;
     for (const int64_t micro_batch : smaller_micro_batches(run_.batch)) {
@@ -203,6 +205,7 @@ class BudgetCompiler {
   const DeviceMemory& device_;
   const PlanOptions& options_;
   const bool recomputes_;
+  const int64_t whole_;  // micro-batch: the given one, or the global batch
   bool sums_in_groups_ = false;
   bool is_settled_ = false;  // one that was looked at fits and runs nothing again: no smaller one is taken
   std::optional<CompiledRun> best_;

@@ -14,19 +14,20 @@
 namespace tidemark::train {
 namespace {
 
-// A full evaluation ends with a smaller batch; a partial one takes whole micro-batches, so that it needs no body of its
-// own.
-int64_t eval_samples(int64_t available, int64_t wanted, int64_t micro_batch) {
+// A full evaluation ends with a smaller batch; a partial one takes whole batches, so that it needs no body of its own.
+int64_t eval_samples(int64_t available, int64_t wanted, int64_t batch) {
   if (wanted == 0 || wanted >= available) return available;
-  return std::min(available, std::max(micro_batch, wanted / micro_batch * micro_batch));
+  return std::min(available, std::max(batch, wanted / batch * batch));
 }
 
 BatchPlan batch_plan(const config::Config& config, const data::Dataset& dataset) {
   BatchPlan plan;
   plan.global_batch = config.train.global_batch;
-  plan.micro_batch = plan.eval_batch = std::min(config.memory.micro_batch, plan.global_batch);
+  plan.micro_batch = std::min(config.memory.micro_batch, plan.global_batch);
+  // Where no micro-batch changes a bit, none changes what an evaluation weighs.
+  plan.eval_batch = config.memory.sum_batch > 0 ? plan.global_batch : plan.micro_batch;
   plan.train_samples = dataset.size(data::Split::train);
-  plan.eval_samples = eval_samples(dataset.size(data::Split::eval), config.train.eval_samples, plan.micro_batch);
+  plan.eval_samples = eval_samples(dataset.size(data::Split::eval), config.train.eval_samples, plan.eval_batch);
   plan.norm_batch = config.memory.norm_batch;
   plan.sum_batch = config.memory.sum_batch;
   plan.clip_norm = config.train.clip_norm;
