@@ -26,7 +26,9 @@ void TrainSection::fields(Fields& f) {
   f.integer("threads", threads, "CPU threads; 0: one per core. Another number changes the order of float sums.",
             {.min = 0, .max = 1024});
   f.integer("eval_every", eval_every, "Steps between evaluations; 0: at the end of every epoch.", {.min = 0});
-  f.integer("eval_samples", eval_samples, "Samples of an evaluation, in whole micro-batches; 0: all.", {.min = 0});
+  f.integer("eval_samples", eval_samples,
+            "Samples of an evaluation, in whole micro-batches or, with memory.sum_batch, global batches; 0: all.",
+            {.min = 0});
   f.integer("log_every", log_every, "Steps between progress lines.", {.min = 1});
   f.integer("early_stop", early_stop, "Ends the run after so many evaluations without a lower loss; 0: never.",
             {.min = 0});
