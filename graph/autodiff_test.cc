@@ -147,6 +147,57 @@ TEST_F(AutodiffTest, AccumulatorsTakeEveryContribution) {
   EXPECT_EQ(graph_.value(gradients_.of.at(value("q"))).scope, Scope::step);
 }
 
+// p is read by three nodes.
+constexpr const char* kThreeReaders = R"(
+    external %p_sum_2 : f32[4] gradients step
+    external %p_sum_3 : f32[4] gradients step
+    %a = product(%x, %p) "a" %g, %m = gate(%p) "g" %b = product(%a, %g) "b" %c = product(%b, %p) "c"
+    %l = total(%c) "loss")";
+
+TEST_F(AutodiffTest, FurtherAccumulatorsTakeOneReaderEach) {
+  forward(kThreeReaders);
+  AutodiffOptions options = accumulate({"p"});
+  options.further_accumulators[value("p")] = {value("p_sum_2"), value("p_sum_3")};
+  backward(options);
+  EXPECT_EQ(graph_.value(value("c/dw")).overwrites, value("p_sum"))
+      << "the last reader is the first in the backward pass";
+  EXPECT_EQ(graph_.value(value("g/add_gradient")).overwrites, value("p_sum_2"));
+  EXPECT_EQ(graph_.value(value("a/dw")).overwrites, value("p_sum_3"));
+  EXPECT_EQ(gradient_of("p"), "c/dw") << "that of the first accumulator";
+}
+
+TEST_F(AutodiffTest, ReadersBeyondTheFurtherAccumulatorsShareTheLast) {
+  forward(kThreeReaders);
+  AutodiffOptions options = accumulate({"p"});
+  options.further_accumulators[value("p")] = {value("p_sum_2")};
+  backward(options);
+  EXPECT_EQ(graph_.value(value("c/dw")).overwrites, value("p_sum"));
+  EXPECT_EQ(graph_.value(value("g/add_gradient")).overwrites, value("p_sum_2"));
+  EXPECT_EQ(graph_.value(value("a/dw")).overwrites, value("g/add_gradient"));
+}
+
+TEST_F(AutodiffTest, ANodeThatReadsAParameterTwiceKeepsItsAccumulator) {
+  forward(R"(external %p_sum_2 : f32[4] gradients step
+             %h = product(%p, %p) "square" %y = product(%h, %p) "cube" %l = total(%y) "loss")");
+  AutodiffOptions options = accumulate({"p"});
+  options.further_accumulators[value("p")] = {value("p_sum_2")};
+  backward(options);
+  EXPECT_EQ(graph_.value(value("cube/dw")).overwrites, value("p_sum"));
+  EXPECT_EQ(graph_.value(value("square/dx")).overwrites, value("p_sum_2"));
+  EXPECT_EQ(graph_.storage(value("square/add_gradient")), value("p_sum_2"));
+}
+
+TEST_F(AutodiffTest, SumsApartAreAddedUpWhenTheyAreComplete) {
+  forward(R"(external %t : i32[2] input micro_batch "tokens"
+             %e = lookup(%t, %p) {shape=[4]} "embedding" %y = product(%e, %p) "head" %l = total(%y) "loss")");
+  backward({.sums_apart = true});
+  EXPECT_EQ(backward_nodes(),
+            (Lines{"loss/dx: total_grad(head)", "head/dx: product_grad(loss/dx, p, _)",
+                   "head/dw: product_grad(loss/dx, embedding, _)", "embedding/dtable: lookup_grad(head/dx, _)",
+                   "embedding/add_gradient: add(head/dw, embedding/dtable)"}));
+  EXPECT_EQ(gradient_of("p"), "p/gradient");
+}
+
 TEST_F(AutodiffTest, AccumulatorsOfSomeParametersOnly) {
   forward(R"(%h = product(%x, %p) "a" %y = product(%h, %q) "b" %l = total(%y) "loss")");
   backward(accumulate({"q"}));

@@ -1,5 +1,7 @@
 #include "ops/op_definition.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "graph/sample_groups.h"
 #include "ops/sliced_kernel.h"
@@ -17,13 +19,19 @@ std::string describe(std::string_view op, const OpCall& call) {
   return text + ")";
 }
 
-// The kernel of an entry, or one that runs it group by group where the node is marked so and sums over more than one.
-std::unique_ptr<Kernel> make_kernel(const Op& op, const KernelEntry& entry, const KernelRequest& request,
-                                    std::string& why_not) {
+// The kernel of an entry. Where the node has samples in groups, which kernel it is must not hang on how many there are:
+// sums are made group by group, and where there are other entries, this one must take a group alone.
+std::unique_ptr<Kernel> make_kernel(const Op& op, const KernelEntry& entry, bool has_others,
+                                    const KernelRequest& request, std::string& why_not) {
   const int64_t rows = request.call.attributes.integer_or(kRowsOfGroup, 0);
   const std::optional<SampleRule> rule = rows > 0 ? op.samples(request.call) : std::nullopt;
-  if (!rule || request.call.input(rule->inputs.front()).shape.dim(0) <= rows) return entry.make(request, why_not);
-  return make_sliced_kernel(op, entry, request, *rule, rows, why_not);
+  if (!rule) return entry.make(request, why_not);
+  if (has_others) {
+    const SliceCall group = slice_of(op, request.call, *rule, rows, true);
+    if (!entry.make({group.call(), request.threads}, why_not)) return nullptr;
+  }
+  return rule->sums.empty() ? entry.make(request, why_not)
+                            : make_sliced_kernel(op, entry, request, *rule, rows, why_not);
 }
 
 Error no_kernel(std::string_view op, KernelDevice device, const OpCall& call,
@@ -56,10 +64,12 @@ std::vector<NodePart> OpSet::split(std::string_view op, const OpCall& call) cons
 
 KernelChoice OpSet::choose_kernel(std::string_view op, KernelDevice device, const KernelRequest& request) const {
   KernelChoice choice;
-  for (const KernelEntry& entry : kernels(op)) {
+  const std::vector<KernelEntry>& entries = kernels(op);
+  const bool are_several = std::ranges::count(entries, device, &KernelEntry::device) > 1;
+  for (const KernelEntry& entry : entries) {
     if (entry.device != device) continue;
     std::string why_not;
-    choice.kernel = make_kernel(table_.find(op), entry, request, why_not);
+    choice.kernel = make_kernel(table_.find(op), entry, are_several, request, why_not);
     if (choice.kernel) {
       choice.name = entry.name;
       return choice;

@@ -65,7 +65,8 @@ class OpSet {
   std::vector<NodePart> split(std::string_view op, const OpCall& call) const;
 
   // The first kernel of the list that takes the call: a function of op, shapes, dtype, device and threads alone, never
-  // of budget or addresses. Error(config) with every refusal if none does.
+  // of budget or addresses. Of a node marked with kRowsOfGroup, one that takes a group alone, whatever their number,
+  // and that is run group by group where the op sums over samples. Error(config) with every refusal if none does.
   KernelChoice choose_kernel(std::string_view op, KernelDevice device, const KernelRequest& request) const;
 
  private:

@@ -17,14 +17,6 @@ int64_t samples_of(const OpCall& whole, const SampleRule& rule) {
   return whole.input(rule.inputs.front()).shape.dim(0);
 }
 
-// Of an operand with `all` rows, those of the first `rows` of the samples: as many, a multiple, or one for each group.
-int64_t operand_rows(int64_t all, int64_t samples, int64_t rows, int64_t group) {
-  if (group == 0 && all % samples == 0) return all / samples * rows;
-  if (all == samples) return rows;
-  TM_CHECK(group > 0 && all == (samples + group - 1) / group, "an operand has other rows than its samples");
-  return (rows + group - 1) / group;
-}
-
 int64_t round_up(int64_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
@@ -52,20 +44,19 @@ struct SlicedCall {
 
 class SlicedKernel : public Kernel {
  public:
-  // `next` runs all slices but the first and, where `last` is given, the last.
-  SlicedKernel(SlicedCall call, std::unique_ptr<Kernel> first, std::unique_ptr<Kernel> next,
-               std::unique_ptr<Kernel> last)
-      : call_(std::move(call)), first_(std::move(first)), next_(std::move(next)), last_(std::move(last)) {}
+  // `full` runs all slices but, where it is given, the last.
+  SlicedKernel(SlicedCall call, std::unique_ptr<Kernel> full, std::unique_ptr<Kernel> last)
+      : call_(std::move(call)), full_(std::move(full)), last_(std::move(last)) {}
 
   int64_t workspace_bytes() const override {
     int64_t most = 0;
-    for (const Kernel* kernel : {first_.get(), next_.get(), last_.get()})
+    for (const Kernel* kernel : {full_.get(), last_.get()})
       if (kernel != nullptr) most = std::max(most, kernel->workspace_bytes());
     return call_.scratch_bytes + most;
   }
 
   bool can_be_refused() const override {
-    return std::ranges::any_of(std::array{first_.get(), next_.get(), last_.get()},
+    return std::ranges::any_of(std::array{full_.get(), last_.get()},
                                [](const Kernel* kernel) { return kernel != nullptr && kernel->can_be_refused(); });
   }
 
@@ -78,12 +69,15 @@ class SlicedKernel : public Kernel {
                                    .outputs = {outputs.data(), args.outputs.size()},
                                    .workspace = args.workspace + call_.scratch_bytes,
                                    .stream = args.stream};
-    first_->run(slice_args);
-    for (int64_t slice = 1; slice < call_.slices; ++slice) {
-      for (const Strided& input : call_.inputs) advance(inputs[input.operand], input.bytes);
-      for (const Strided& output : call_.outputs) advance(outputs[output.operand], output.bytes);
-      for (const RunningSum& sum : call_.sums) go_on(sum, args, inputs, outputs);
-      (slice + 1 == call_.slices && last_ ? *last_ : *next_).run(slice_args);
+    for (const RunningSum& sum : call_.sums) begin(sum, args, inputs);
+    for (int64_t slice = 0; slice < call_.slices; ++slice) {
+      if (slice > 0) {
+        for (const Strided& input : call_.inputs) advance(inputs[input.operand], input.bytes);
+        for (const Strided& output : call_.outputs) advance(outputs[output.operand], output.bytes);
+        for (const RunningSum& sum : call_.sums) go_on(sum, args, inputs, outputs);
+      }
+      (slice + 1 == call_.slices && last_ ? *last_ : *full_).run(slice_args);
+      if (slice == 0) continue;
       for (const RunningSum& sum : call_.sums) add_scratch(sum, args);
     }
   }
@@ -93,6 +87,13 @@ class SlicedKernel : public Kernel {
     if (at != nullptr) at = static_cast<const std::byte*>(at) + bytes;
   }
   static void advance(void*& at, int64_t bytes) { at = static_cast<std::byte*>(at) + bytes; }
+
+  // From zero, unless the call has a sum to go on from.
+  static void begin(const RunningSum& sum, const KernelArgs& args, std::array<const void*, kMostOperands>& inputs) {
+    if (!sum.accumulator || inputs[*sum.accumulator] != nullptr) return;
+    std::fill_n(static_cast<float*>(args.outputs[sum.output]), sum.elements, 0.0F);
+    inputs[*sum.accumulator] = args.outputs[sum.output];
+  }
 
   static void go_on(const RunningSum& sum, const KernelArgs& args, std::array<const void*, kMostOperands>& inputs,
                     std::array<void*, kMostOperands>& outputs) {
@@ -111,7 +112,7 @@ class SlicedKernel : public Kernel {
   }
 
   const SlicedCall call_;
-  const std::unique_ptr<Kernel> first_, next_, last_;
+  const std::unique_ptr<Kernel> full_, last_;
 };
 
 SlicedCall plan_slices(const Op& op, const OpCall& whole, const SampleRule& rule, int64_t rows) {
@@ -134,6 +135,13 @@ SlicedCall plan_slices(const Op& op, const OpCall& whole, const SampleRule& rule
 }
 
 }  // namespace
+
+int64_t operand_rows(int64_t all, int64_t samples, int64_t rows, int64_t group) {
+  if (group == 0 && all % samples == 0) return all / samples * rows;
+  if (all == samples) return rows;
+  TM_CHECK(group > 0 && all == (samples + group - 1) / group, "an operand has other rows than its samples");
+  return (rows + group - 1) / group;
+}
 
 SliceCall slice_of(const Op& op, const OpCall& whole, const SampleRule& rule, int64_t rows, bool onto) {
   const int64_t samples = samples_of(whole, rule);
@@ -165,19 +173,17 @@ SliceCall slice_of(const Op& op, const OpCall& whole, const SampleRule& rule, in
 
 std::unique_ptr<Kernel> make_sliced_kernel(const Op& op, const KernelEntry& entry, const KernelRequest& request,
                                            const SampleRule& rule, int64_t rows, std::string& why_not) {
+  TM_CHECK(rows > 0, "slices with rows");
   const int64_t samples = samples_of(request.call, rule), rest = samples % rows;
-  TM_CHECK(rows > 0 && rows < samples, "slices smaller than the whole");
-  const auto make = [&](int64_t rows_of_slice, bool onto) {
-    const SliceCall slice = slice_of(op, request.call, rule, rows_of_slice, onto);
+  const auto make = [&](int64_t rows_of_slice) {
+    const SliceCall slice = slice_of(op, request.call, rule, rows_of_slice, true);
     TM_CHECK(slice.types.size() <= kMostOperands, "too many operands");
     return entry.make({slice.call(), request.threads}, why_not);
   };
-  std::unique_ptr<Kernel> first = make(rows, false), next = first ? make(rows, true) : nullptr;
-  if (!next) return nullptr;
-  std::unique_ptr<Kernel> last = rest > 0 ? make(rest, true) : nullptr;
-  if (rest > 0 && !last) return nullptr;
-  return std::make_unique<SlicedKernel>(plan_slices(op, request.call, rule, rows), std::move(first), std::move(next),
-                                        std::move(last));
+  std::unique_ptr<Kernel> full, last;
+  if (samples >= rows && !(full = make(rows))) return nullptr;
+  if (rest > 0 && !(last = make(rest))) return nullptr;
+  return std::make_unique<SlicedKernel>(plan_slices(op, request.call, rule, rows), std::move(full), std::move(last));
 }
 
 }  // namespace tidemark::ops

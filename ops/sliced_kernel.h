@@ -10,18 +10,24 @@
 
 namespace tidemark::ops {
 
-// A call on `rows` of the samples' rows, in the form that OpCall takes (storage for it). `onto`: the sums are added
-// onto accumulators, whether the whole call had them or not.
+// Of an operand with `all` rows, those of the first `rows` of `samples` rows: as many, a multiple, or, with groups of
+// samples that belong together, one for each.
+int64_t operand_rows(int64_t all, int64_t samples, int64_t rows, int64_t group);
+
+// A call on `rows` of the samples' rows, in the form that OpCall takes (storage for it).
 struct SliceCall {
   Attributes attributes;
   std::vector<std::optional<ValueType>> types;
 
   OpCall call() const { return {attributes, types}; }
 };
+
+// `onto`: its sums are added onto accumulators where the op can do that, whether the whole call's are or not.
 SliceCall slice_of(const Op& op, const OpCall& whole, const SampleRule& rule, int64_t rows, bool onto);
 
-// A kernel of `entry` for each size of slice, run one after the other over consecutive slices of `rows` rows; what they
-// sum is added up in their order. nullptr with the reason where `entry` does not take a slice.
+// Runs consecutive slices of `rows` rows, the last perhaps smaller, one after the other, on a kernel of `entry` for
+// each size. Sums are made onto accumulators always, from zero where the call has none: so a call of one slice, too, is
+// the same as one onto zeros. nullptr with the reason where `entry` does not take a slice.
 std::unique_ptr<Kernel> make_sliced_kernel(const Op& op, const KernelEntry& entry, const KernelRequest& request,
                                            const SampleRule& rule, int64_t rows, std::string& why_not);
 

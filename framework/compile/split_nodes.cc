@@ -1,6 +1,7 @@
 #include "framework/compile/split_nodes.h"
 
 #include "base/error.h"
+#include "graph/sample_groups.h"
 
 namespace tidemark::compile {
 namespace {
@@ -26,6 +27,8 @@ class NodeSplitter {
     node.name = part.suffix.empty() ? whole_.name : graph_.unused_node_name(whole_.name + "/" + part.suffix);
     node.op = part.op;
     node.attributes = part.attributes;
+    if (whole_.attributes.has(kRowsOfGroup))  // the kernels of the parts, too, are chosen for a group
+      node.attributes.set(std::string(kRowsOfGroup), whole_.attributes.integer(kRowsOfGroup));
     for (const ops::PartOperand& from : part.inputs) node.inputs.push_back(operand(from));
     for (size_t o : part.outputs) node.outputs.push_back(whole_.outputs.at(o));
     return graph_.append_node(std::move(node));

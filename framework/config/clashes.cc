@@ -160,8 +160,6 @@ class ClashFinder {
 void resolve_defaults(Config& config) {
   constexpr int64_t kNormBatch = 32;
   MemorySection& memory = config.memory;
-  memory.chooses_micro_batch = memory.micro_batch == 0;
-  if (memory.micro_batch == 0) memory.micro_batch = config.train.global_batch;
   const bool has_batch_norm = config.model != nullptr && config.model->has_batch_norm();
   if (memory.norm_batch == 0 && has_batch_norm) memory.norm_batch = std::min(kNormBatch, config.train.global_batch);
   if (memory.sum_batch == 0) memory.sum_batch = memory.norm_batch;

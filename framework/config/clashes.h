@@ -7,7 +7,7 @@
 
 namespace tidemark::config {
 
-// Fills in memory.micro_batch and memory.norm_batch where they are 0.
+// Fills in memory.norm_batch and memory.sum_batch where they are 0 and the model has batch norm.
 void resolve_defaults(Config& config);
 
 // Reports keys that contradict each other, at the place of the first one that was given. A key that has no effect

@@ -51,11 +51,10 @@ struct TrainSection : Section {
 struct MemorySection : Section {
   explicit MemorySection(std::vector<std::string> planners = {}, std::vector<std::string> recompute_planners = {});
 
-  std::string budget;                // ByteLimit as text; empty: what the device has
-  int64_t micro_batch = 0;           // samples; load_config puts global_batch for 0
-  bool chooses_micro_batch = false;  // it was 0: planning may take a smaller one (framework/train/planned_run.h)
-  int64_t norm_batch = 0;            // samples of a batch-norm group; load_config fills it in; 0 without batch norm
-  int64_t sum_batch = 0;             // samples summed at once; load_config puts norm_batch where there is one
+  std::string budget;       // ByteLimit as text; empty: what the device has
+  int64_t micro_batch = 0;  // samples; 0: see Note [Choice of the micro-batch] in framework/train/planned_run.h
+  int64_t norm_batch = 0;   // samples of a batch-norm group; load_config fills it in; 0 without batch norm
+  int64_t sum_batch = 0;    // samples summed at once; load_config puts norm_batch where there is one
   std::string recompute = "auto";
   std::string cost_file;  // empty: see train::cost_file_path
   std::string planner;    // by default the first of the list

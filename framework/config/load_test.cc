@@ -45,7 +45,7 @@ TEST(LoadConfig, DefaultsStandWhereNothingIsGiven) {
   EXPECT_EQ(loaded.config.model->kind(), "tiny");
   EXPECT_EQ(loaded.config.data->kind(), "noise");
   EXPECT_EQ(loaded.config.train.global_batch, 64);
-  EXPECT_EQ(loaded.config.memory.micro_batch, 64);
+  EXPECT_EQ(loaded.config.memory.micro_batch, 0) << "planning chooses";
   EXPECT_EQ(loaded.config.memory.norm_batch, 0);
   EXPECT_EQ(loaded.config.memory.planner, "best");
   EXPECT_EQ(loaded.config.top.device, "auto");

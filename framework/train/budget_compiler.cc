@@ -82,7 +82,9 @@ class BudgetCompiler {
         device_(device),
         options_(options),
         recomputes_(config.memory.recompute != "none" && !run.batch.packed()),
-        whole_(std::min(config.memory.micro_batch, run.batch.global_batch)) {}
+        chooses_(config.memory.micro_batch == 0 && !run.batch.packed()),
+        whole_(config.memory.micro_batch == 0 ? run.batch.global_batch
+                                              : std::min(config.memory.micro_batch, run.batch.global_batch)) {}
 
   void run() {
     run_.micro_batches.clear();
@@ -97,14 +99,18 @@ class BudgetCompiler {
   // Where something runs again, the step is predicted in any case: other micro-batches are held against it.
   compile::CostSum first_cost_sum() const {
     const bool is_asked = options_.predict_step != compile::CostSum::none;
-    return is_asked || !recomputes_ || !config_.memory.chooses_micro_batch ? options_.predict_step
-                                                                           : compile::CostSum::known;
+    return is_asked || !recomputes_ || !chooses_ ? options_.predict_step : compile::CostSum::known;
   }
 
   // Every measured cost is asked for again where that is wanted, also of what is not needed today.
   bool may_be_smaller() const {
-    if (!config_.memory.chooses_micro_batch || !sums_in_groups_ || run_.batch.packed()) return false;
-    return !is_settled_ || options_.measure_again;
+    if (!chooses_ || (is_settled_ && !options_.measure_again)) return false;
+    return graphs_for_batch().sums_in_groups;
+  }
+
+  // Whether it gives the same bits as the whole batch, whose kernels these are.
+  bool is_alike(const NodeKernels& kernels) const {
+    return graphs_for_batch().sums_in_groups && node_kernels(*compile_plain()) == kernels;
   }
 
   void look_at_smaller() {
@@ -113,7 +119,7 @@ class BudgetCompiler {
     const compile::CostSum cost_sum = recomputes_ ? compile::CostSum::measured : options_.predict_step;
     for (const int64_t micro_batch : smaller_micro_batches(run_.batch)) {
       run_.batch.micro_batch = micro_batch;
-      if (node_kernels(*compile_plain()) != kernels) continue;  // other bits, perhaps
+      if (!is_alike(kernels)) continue;
       look_at(micro_batch, cost_sum);
       if (is_settled_ && !options_.measure_again) return;
     }
@@ -157,7 +163,6 @@ class BudgetCompiler {
   // For run_.batch. Throws compile::BudgetRefusal.
   void compile(compile::CostSum cost_sum) {
     TrainingGraphs graphs = graphs_for_batch();
-    sums_in_groups_ = graphs.sums_in_groups;
     if (run_.batch.norm_batch == 0 && !graphs.sums_are_whole.empty())  // batch norm sets groups unasked
       throw Error(ErrorCode::config, "memory.sum_batch: sums of '" + graphs.sums_are_whole +
                                          " cannot be made in groups of samples; set it to 0");
@@ -204,9 +209,8 @@ class BudgetCompiler {
   const config::Config& config_;
   const DeviceMemory& device_;
   const PlanOptions& options_;
-  const bool recomputes_;
-  const int64_t whole_;  // micro-batch: the given one, or the global batch
-  bool sums_in_groups_ = false;
+  const bool recomputes_, chooses_;
+  const int64_t whole_;      // micro-batch: the given one, or the global batch
   bool is_settled_ = false;  // one that was looked at fits and runs nothing again: no smaller one is taken
   std::optional<CompiledRun> best_;
   int64_t best_micro_batch_ = 0;

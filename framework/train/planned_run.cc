@@ -23,7 +23,8 @@ int64_t eval_samples(int64_t available, int64_t wanted, int64_t batch) {
 BatchPlan batch_plan(const config::Config& config, const data::Dataset& dataset) {
   BatchPlan plan;
   plan.global_batch = config.train.global_batch;
-  plan.micro_batch = std::min(config.memory.micro_batch, plan.global_batch);
+  const int64_t micro_batch = config.memory.micro_batch;
+  plan.micro_batch = micro_batch == 0 ? plan.global_batch : std::min(micro_batch, plan.global_batch);
   // Where no micro-batch changes a bit, none changes what an evaluation weighs.
   plan.eval_batch = config.memory.sum_batch > 0 ? plan.global_batch : plan.micro_batch;
   plan.train_samples = dataset.size(data::Split::train);

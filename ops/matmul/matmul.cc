@@ -31,6 +31,9 @@ ValueId pre_activation_gradient(GradientContext& context) {
   return dy;
 }
 
+// All of x: its first dimension is then no number of samples.
+bool is_one_row(const MatmulShape& shape) { return shape.kept_dims == 0; }
+
 class Matmul : public Op {
  public:
   std::string_view name() const override { return "matmul"; }
@@ -61,6 +64,7 @@ class Matmul : public Op {
   }
 
   std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (is_one_row(matmul_shape(call))) return std::nullopt;
     SampleRule rule{.inputs = {0}};
     for (size_t o = 0; o < outputs(call).size(); ++o) rule.outputs.push_back(o);
     return rule;
@@ -92,7 +96,8 @@ class MatmulGradInput : public Op {
     if (call.has(2)) dx.overwrites = 2;
     return {dx};
   }
-  std::optional<SampleRule> samples(const OpCall&) const override {
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (is_one_row(matmul_grad_input_shape(call))) return std::nullopt;
     return SampleRule{.inputs = {0, 2}, .outputs = {0}, .shape_attribute = "x_shape"};
   }
   Cost cost(const OpCall& call) const override {
@@ -110,7 +115,8 @@ class MatmulGradWeight : public Op {
     if (call.has(2)) dw.overwrites = 2;
     return {dw};
   }
-  std::optional<SampleRule> samples(const OpCall&) const override {
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (is_one_row(matmul_grad_weight_shape(call))) return std::nullopt;
     return SampleRule{.inputs = {0, 1}, .sums = {{0, 2}}};
   }
   Cost cost(const OpCall& call) const override {

@@ -19,7 +19,10 @@ class SumLeadingOp : public Op {
     require_type(name(), call, 1, "acc", sum);
     return {{.type = sum, .category = Category::gradients, .overwrites = 1}};
   }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .sums = {{0, 1}}}; }
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (call.input(0).shape.rank() < 2) return std::nullopt;  // one row
+    return SampleRule{.inputs = {0}, .sums = {{0, 1}}};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, static_cast<double>(call.input(0).shape.elements()));
   }

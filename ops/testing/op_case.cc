@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ops/testing/gradient_check.h"
 #include "ops/testing/kernel_run.h"
+#include "ops/testing/sample_check.h"
 #include "ops/testing/split_check.h"
 #include "ops/testing/tensor_bytes.h"
 
@@ -123,6 +124,7 @@ class CaseCheck {
       }
     }
     for (const std::string& text : split_faults(ops_, call_, first, threads)) fault(where + ", " + text);
+    for (const std::string& text : sample_faults(entry, call_, first, threads)) fault(where + ", " + text);
     return true;
   }
 

@@ -48,7 +48,8 @@ struct OpCase {
 // Runs the case on every CPU kernel of the op's list (each entry, not only the first), with every thread count, with
 // outputs at fresh addresses and sharing bytes wherever OutputSpec allows, workspace and outputs poisoned with NaN and
 // guard bytes around; checks results, bit-equality over repeated runs and addresses, absence of writes outside, and
-// that the parts of a SplitRule give the same bits (their ops must be in `ops`). Prints the seed. The gradient is
+// that the parts of a SplitRule give the same bits (their ops must be in `ops`), and slices of samples what the
+// SampleRule says. Prints the seed. The gradient is
 // checked fresh, added onto accumulators, with every input used once more elsewhere, and for each input alone.
 void check_op_case(const OpSet& ops, const OpCase& op_case);
 

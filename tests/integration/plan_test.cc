@@ -350,9 +350,9 @@ TEST_F(Plan, EstimatesAreLabelledAndMeasureNothing) {
 TEST_F(Plan, WhatRunsAgainIsLaidOutWithinTheBudget) {
   config_ = write_tiny_config(folder_, "resnet");
   for (const int64_t budget : {24 << 20, 32 << 20}) {
-    const Finished planned =
-        plan({"--json", "--estimate", "--budget", std::to_string(budget), "--set", "model.blocks=[3,3,3]", "--set",
-              "model.width=16", "--set", "train.global_batch=128", "--set", "memory.norm_batch=64"});
+    const Finished planned = plan({"--json", "--estimate", "--budget", std::to_string(budget), "--set",
+                                   "model.blocks=[3,3,3]", "--set", "model.width=16", "--set", "train.global_batch=128",
+                                   "--set", "memory.norm_batch=64", "--set", "memory.micro_batch=128"});
     ASSERT_EQ(planned.exit_code, 0) << planned.err;
     EXPECT_LE(planned.json()["arena_bytes"], budget);
     EXPECT_GT(planned.json()["recomputed_instructions"], 0);

@@ -115,7 +115,7 @@ std::string write_tiny_config(const std::string& folder, const std::string& mode
     data = "data: {kind: fashion_mnist, path: images}\n";
   }
   const std::string optimizer = model == "resnet" ? "sgd, lr: 0.05" : "adamw, lr: 2.0e-3, weight_decay: 0.01";
-  const std::string norm = model == "resnet" ? ", norm_batch: 8" : "";
+  const std::string norm = model == "resnet" ? ", norm_batch: 8, micro_batch: 32" : "";
   const std::string path = folder + "/" + model + ".yaml";
   write_file(path, model_yaml(model) + data + "train: {global_batch: 32, steps: 6, optimizer: " + optimizer +
                        ", threads: 1, seed: 3, eval_every: 6}\n" + "memory: {recompute: none" + norm +

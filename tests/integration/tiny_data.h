@@ -25,7 +25,8 @@ std::string lines(int64_t count);
 // Writes the data and FOLDER/MODEL.yaml, and returns the path of the latter. MODEL: mlp | resnet | gpt | lstm. One
 // thread, seed 3, global batch 32, six steps of adamw (resnet: sgd), evaluation at the end; 80 training and 40
 // evaluation images, 6,000 bytes of text in windows of 64, or 300 lines, of which a tenth is for evaluation. An epoch
-// ends with a smaller batch. No recomputation. Large enough that the plan is several pages of a device.
+// ends with a smaller batch. No recomputation, and no smaller micro-batches unless memory.micro_batch is set to 0: what
+// tests make too large is then too large. Large enough that the plan is several pages of a device.
 std::string write_tiny_config(const std::string& folder, const std::string& model);
 
 }  // namespace tidemark::tests
