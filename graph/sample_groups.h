@@ -16,7 +16,8 @@ namespace tidemark {
 // On nodes with samples: the rows of one group (SampleRule). Kernels are chosen for so many, and sums made of them.
 inline constexpr std::string_view kRowsOfGroup = "rows_of_group";
 
-// Has every node that sums over the `samples` of this body do so in groups of `group` samples, the last perhaps
+// Samples are what depends on external values of Scope::micro_batch. Has every node that sums over the `samples` of
+// this body do so in groups of `group` samples, the last perhaps
 // smaller. Where an op has no SampleRule or sums over groups of its own that are others, or where a sum goes on from
 // another node's (AutodiffOptions::further_accumulators), the body's bits hang on the number of its samples: then the
 // graph stays as it is, and the first such node is returned, else an invalid id.

@@ -93,6 +93,15 @@ TEST_F(SampleGroups, WhatHangsOnTheNumberOfSamplesIsInTheWay) {
   EXPECT_EQ(rows_at("sum"), 0) << "all or nothing";
 }
 
+// What only parameters go into hangs on no samples, whatever its op and its rows.
+TEST_F(SampleGroups, NodesWithoutSamplesAreLeftAlone) {
+  const ValueId w = builder_.external("w", {DType::f32, Shape{20, 3}}, Category::weights, Scope::run);
+  builder_.op("unknown", "unknown", {w});
+  builder_.op("sum", "sum", {w});
+  EXPECT_EQ(in_the_way(10, 4), "");
+  EXPECT_EQ(rows_at("sum"), 0);
+}
+
 TEST_F(SampleGroups, OtherGroupsAreInTheWay) {
   builder_.op("grouped", "grouped", {samples("x", 10)});
   EXPECT_EQ(in_the_way(10, 5), "grouped");

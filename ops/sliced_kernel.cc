@@ -173,7 +173,11 @@ SliceCall slice_of(const Op& op, const OpCall& whole, const SampleRule& rule, in
 
 std::unique_ptr<Kernel> make_sliced_kernel(const Op& op, const KernelEntry& entry, const KernelRequest& request,
                                            const SampleRule& rule, int64_t rows, std::string& why_not) {
-  TM_CHECK(rows > 0, "slices with rows");
+  TM_CHECK(rows > 0 && op.outputs(request.call).size() <= kMostOperands, "slices with rows, and not too many outputs");
+  if (entry.device != KernelDevice::cpu) {
+    why_not = "sums in groups of samples are added up on the CPU alone";
+    return nullptr;
+  }
   const int64_t samples = samples_of(request.call, rule), rest = samples % rows;
   const auto make = [&](int64_t rows_of_slice) {
     const SliceCall slice = slice_of(op, request.call, rule, rows_of_slice, true);

@@ -126,6 +126,7 @@ ordered_json micro_batches_json(const train::PlannedRun& run) {
   for (const train::MicroBatchOption& o : run.micro_batches) {
     ordered_json option{
         {"micro_batch", o.micro_batch}, {"fits", o.fits}, {"taken", o.micro_batch == run.batch.micro_batch}};
+    if (!o.why_not.empty()) option["why_not"] = o.why_not;
     if (o.fits) {
       option["planned_peak_bytes"] = o.planned_peak_bytes;
       option["recompute_overhead"] = o.recompute_overhead;
@@ -139,13 +140,12 @@ ordered_json micro_batches_json(const train::PlannedRun& run) {
 
 void print_micro_batches(const train::PlannedRun& run, std::ostream& out) {
   if (run.micro_batches.size() < 2) return;
-  out << "micro-batches  looked at, all of the same bits: ";
-  const char* separator = "";
+  out << "micro-batches  looked at:";
+  const char* separator = " ";
   for (const train::MicroBatchOption& o : run.micro_batches) {
     out << std::exchange(separator, "; ") << o.micro_batch
-        << (o.micro_batch == run.batch.micro_batch ? " (taken)" : "");
-    if (!o.fits) out << " does not fit";
-    if (o.fits) out << fmt::format(" {:.2f} % more cost", 100 * o.recompute_overhead);
+        << (o.micro_batch == run.batch.micro_batch ? " (taken): " : ": ") << o.why_not;
+    if (o.fits) out << fmt::format("{:.2f} % more cost", 100 * o.recompute_overhead);
     if (o.predicted_step_seconds) out << fmt::format(", {:.4f} s a step", *o.predicted_step_seconds);
   }
   out << label(run) << '\n';

@@ -43,15 +43,18 @@ void MemorySection::fields(Fields& f) {
   f.byte_limit("budget", budget, "Most device memory that the run may take; empty: what the device has.");
   f.integer("micro_batch", micro_batch,
             "Samples computed at once; 0: the whole global batch or, where that does not fit the budget without "
-            "recomputation and sums are made in groups (sum_batch), the groups with the shortest predicted step.",
+            "recomputation and sums are made in groups (sum_batch), of its divisors that are whole groups the one with "
+            "the shortest predicted step.",
             {.min = 0});
   f.integer("norm_batch", norm_batch,
             "Samples of one batch-norm group, part of the experiment; 0: 32 or the global batch, the smaller.",
             {.min = 0});
   f.integer(
       "sum_batch", sum_batch,
-      "Samples whose gradients are summed at once, part of the experiment: micro-batches that are multiples of it, and "
-      "for which the same kernels are chosen, give the same bits. 0: norm_batch; without batch norm the micro-batch.",
+      "Samples whose gradients are summed at once, part of the experiment: micro-batches that are multiples of it give "
+      "the same bits on the same kernels, which plan sees to. Few cost time, and parameters that are read twice have "
+      "two "
+      "gradients. 0: norm_batch; without batch norm the micro-batch.",
       {.min = 0});
   std::vector<std::string> recompute_choices{"auto"};
   recompute_choices.insert(recompute_choices.end(), recompute_planners_.begin(), recompute_planners_.end());

@@ -48,7 +48,7 @@ struct ModelRequest {
   ValueId sample_ids;   // i32[batch]
   ValueId step_state;   // i32[2]
   ValueId loss_weight;  // f32[1]
-  ValueId loss_before;  // f32[1], of the step's micro-batches before this one; invalid where nobody asks for their sum
+  ValueId loss_before;  // f32[1], of the step's micro-batches before this one, to be added; invalid where nobody asks
 };
 
 struct ModelOutputs {

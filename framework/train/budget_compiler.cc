@@ -108,9 +108,17 @@ class BudgetCompiler {
     return graphs_for_batch().sums_in_groups;
   }
 
-  // Whether it gives the same bits as the whole batch, whose kernels these are.
-  bool is_alike(const NodeKernels& kernels) const {
-    return graphs_for_batch().sums_in_groups && node_kernels(*compile_plain()) == kernels;
+  // Why this micro-batch may give other bits than the whole batch, whose kernels these are; empty if it does not. An
+  // odd last batch on another kernel makes it doubtful who runs on which.
+  std::string other_bits(const NodeKernels& kernels) const {
+    const TrainingGraphs graphs = graphs_for_batch();
+    if (!graphs.sums_in_groups) return "sums of " + graphs.sums_are_whole + " are not made in groups";
+    for (const auto& [node, kernel] : node_kernels(*compile_plain())) {
+      const auto of_whole = kernels.find(node);
+      if (of_whole != kernels.end() && (kernel.size() > 1 || of_whole->second != kernel))
+        return "other kernels at '" + node + "'";
+    }
+    return "";
   }
 
   void look_at_smaller() {
@@ -119,7 +127,10 @@ class BudgetCompiler {
     const compile::CostSum cost_sum = recomputes_ ? compile::CostSum::measured : options_.predict_step;
     for (const int64_t micro_batch : smaller_micro_batches(run_.batch)) {
       run_.batch.micro_batch = micro_batch;
-      if (!is_alike(kernels)) continue;
+      if (const std::string why_not = other_bits(kernels); !why_not.empty()) {
+        run_.micro_batches.push_back({.micro_batch = micro_batch, .why_not = why_not});
+        continue;
+      }
       look_at(micro_batch, cost_sum);
       if (is_settled_ && !options_.measure_again) return;
     }
@@ -127,7 +138,7 @@ class BudgetCompiler {
 
   void look_at(int64_t micro_batch, compile::CostSum cost_sum) {
     run_.batch.micro_batch = micro_batch;
-    MicroBatchOption option{.micro_batch = micro_batch};
+    MicroBatchOption option{.micro_batch = micro_batch, .why_not = "does not fit"};
     try {
       compile(cost_sum);
       option.fits = run_.planned_peak_bytes <= run_.budget_bytes;
@@ -137,6 +148,7 @@ class BudgetCompiler {
       return;
     }
     if (option.fits) {
+      option.why_not.clear();
       option.planned_peak_bytes = run_.planned_peak_bytes;
       option.recompute_overhead = run_.recompute_overhead;
       option.recompute_overhead_lower_bound = run_.recompute_overhead_lower_bound;
@@ -164,7 +176,7 @@ class BudgetCompiler {
   void compile(compile::CostSum cost_sum) {
     TrainingGraphs graphs = graphs_for_batch();
     if (run_.batch.norm_batch == 0 && !graphs.sums_are_whole.empty())  // batch norm sets groups unasked
-      throw Error(ErrorCode::config, "memory.sum_batch: sums of '" + graphs.sums_are_whole +
+      throw Error(ErrorCode::config, "memory.sum_batch: sums of " + graphs.sums_are_whole +
                                          " cannot be made in groups of samples; set it to 0");
     run_.initializers = std::move(graphs.initializers);
     run_.program = compile_bodies(std::move(graphs.bodies), cost_sum, recomputes_);

@@ -12,7 +12,7 @@ namespace tidemark::train {
 std::string plan_digest(const compile::Program& program);
 
 // The kernels of every node of training and evaluation, of whatever size its body is, as they are without
-// recomputation: what bit-identity hangs on besides data, seed and threads.
+// recomputation, but for additions and zeros: what bit-identity hangs on besides data, seed and threads.
 using NodeKernels = std::map<std::string, std::set<std::string>>;
 NodeKernels node_kernels(const compile::Program& program);
 

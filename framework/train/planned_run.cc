@@ -116,7 +116,8 @@ void compile_run(PlannedRun& run, const config::LoadedConfig& loaded, const ops:
   run.plan_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   run.plan_digest = plan_digest(*run.program);
   run.costs = run.cost_source->note();
-  const bool hangs_on_costs = run.recompute_overhead > 0 || run.micro_batches.size() > 1;
+  const bool hangs_on_costs =
+      run.recompute_overhead > 0 || (run.micro_batches.size() > 1 && loaded.config.memory.recompute != "none");
   run.cost_digest = hangs_on_costs ? run.costs.digest : "";
 }
 

@@ -37,7 +37,8 @@ struct CompiledRun {
 // A micro-batch that was looked at for a budget.
 struct MicroBatchOption {
   int64_t micro_batch = 0;
-  bool fits = false;  // false: refused, or without recomputation above the budget; the rest is then empty
+  bool fits = false;
+  std::string why_not;  // where it does not fit or has other bits; the rest is then empty
   int64_t planned_peak_bytes = 0;
   double recompute_overhead = 0;
   double recompute_overhead_lower_bound = 0;

@@ -66,6 +66,11 @@ std::vector<ValueId> gradient_sums(Builder& builder, const TrainedParameter& par
   return sums;
 }
 
+bool is_read(const Graph& graph, ValueId value) {
+  return std::ranges::any_of(graph.order(),
+                             [&](NodeId id) { return std::ranges::count(graph.node(id).inputs, value) > 0; });
+}
+
 // Forward passes, and what is appended to them.
 class GraphMaker {
  public:
@@ -94,6 +99,8 @@ class GraphMaker {
     if (batch_.sum_batch > 0)
       request.loss_before = builder.external(kLossBefore, {DType::f32, Shape{1}}, Category::input, Scope::micro_batch);
     Forward result{model_.build(builder, request), {}};
+    TM_CHECK(!request.loss_before.valid() || is_read(builder.graph(), request.loss_before),
+             "the model leaves loss_before out of its loss");
     builder.result(result.outputs.loss);
     if (result.outputs.correct) builder.result(*result.outputs.correct);
     for (const Value& value : builder.graph().values())
@@ -145,7 +152,7 @@ class GraphMaker {
   void sum_in_groups(Graph& graph, int64_t samples) {
     if (batch_.sum_batch == 0 || !in_the_way_.empty()) return;
     const NodeId node = tidemark::sum_in_groups(graph, ops_, samples, batch_.sum_batch);
-    if (node.valid()) in_the_way_ = graph.node(node).name + "' (" + graph.node(node).op + ")";
+    if (node.valid()) in_the_way_ = "'" + graph.node(node).name + "' (" + graph.node(node).op + ")";
   }
   bool sums_in_groups() const { return batch_.sum_batch > 0 && in_the_way_.empty(); }
   const std::string& in_the_way() const { return in_the_way_; }
