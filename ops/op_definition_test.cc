@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "graph/sample_groups.h"
 
 namespace tidemark::ops {
 namespace {
@@ -11,6 +12,7 @@ class NoOp : public Op {
  public:
   std::string_view name() const override { return "noop"; }
   std::vector<OutputSpec> outputs(const OpCall& call) const override { return {{.type = call.input(0)}}; }
+  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .outputs = {0}}; }
   Cost cost(const OpCall&) const override { return {}; }
 };
 
@@ -47,6 +49,19 @@ KernelChoice choose(int64_t elements, KernelDevice device = KernelDevice::cpu, i
 TEST(OpSet, TakesTheFirstKernelThatAccepts) {
   EXPECT_EQ(choose(4).name, "cpu:picky");
   EXPECT_TRUE(choose(4).refused.empty());
+}
+
+// Of two or of four samples: the kernel is the same if their group is.
+TEST(OpSet, TheKernelOfSamplesInGroupsIsChosenForAGroup) {
+  const auto choose_in_groups = [](int64_t elements, int64_t group) {
+    const std::optional<ValueType> types[] = {ValueType{DType::f32, {elements}}};
+    const Attributes attributes{{std::string(kRowsOfGroup), group}};
+    return noop_ops().choose_kernel("noop", KernelDevice::cpu, {{attributes, types}, 1}).name;
+  };
+  EXPECT_EQ(choose_in_groups(4, 2), "cpu:picky");
+  EXPECT_EQ(choose_in_groups(2, 2), "cpu:picky");
+  EXPECT_EQ(choose_in_groups(6, 3), "cpu:any") << "six alone would do for the picky one";
+  EXPECT_EQ(choose_in_groups(3, 3), "cpu:any");
 }
 
 TEST(OpSet, RefusalsBeforeTheChoiceKeepTheirReason) {

@@ -41,11 +41,12 @@ MemorySection::MemorySection(std::vector<std::string> planners, std::vector<std:
 
 void MemorySection::fields(Fields& f) {
   f.byte_limit("budget", budget, "Most device memory that the run may take; empty: what the device has.");
-  f.integer("micro_batch", micro_batch,
-            "Samples computed at once; 0: the whole global batch or, where that does not fit the budget without "
-            "recomputation and sums are made in groups (sum_batch), of its divisors that are whole groups the one with "
-            "the shortest predicted step.",
-            {.min = 0});
+  f.integer(
+      "micro_batch", micro_batch,
+      "Samples computed at once; 0: the whole global batch or, where that does not fit the budget without "
+      "recomputation and sums are made in groups (sum_batch), a half, a quarter .. of it in whole groups, whichever "
+      "has the shortest predicted step.",
+      {.min = 0});
   f.integer("norm_batch", norm_batch,
             "Samples of one batch-norm group, part of the experiment; 0: 32 or the global batch, the smaller.",
             {.min = 0});

@@ -66,12 +66,15 @@ std::optional<double> step_seconds(const PlannedRun& run) {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
 
-// The divisors of the global batch that are whole groups, without itself, the largest first.
+// The global batch in 2, 4, 8 .. parts of whole groups, down to one group; the last part may be smaller.
 std::vector<int64_t> smaller_micro_batches(const BatchPlan& batch) {
   std::vector<int64_t> sizes;
-  for (int64_t size = batch.global_batch / 2; size >= batch.sum_batch; --size)
-    if (batch.global_batch % size == 0 && size % batch.sum_batch == 0) sizes.push_back(size);
-  return sizes;
+  for (int64_t parts = 2;; parts *= 2) {
+    const int64_t samples = (batch.global_batch + parts - 1) / parts;
+    const int64_t size = (samples + batch.sum_batch - 1) / batch.sum_batch * batch.sum_batch;
+    if (size < (sizes.empty() ? batch.global_batch : sizes.back())) sizes.push_back(size);
+    if (size <= batch.sum_batch) return sizes;
+  }
 }
 
 class BudgetCompiler {

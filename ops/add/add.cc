@@ -22,7 +22,9 @@ class AddOp : public Op {
       if (context.needs_gradient(i)) context.add_gradient(i, context.output_gradient(0));
     }
   }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0, 1}, .outputs = {0}}; }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .outputs = {0}};
+  }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, one_flop_an_element(call)); }
 };
 
@@ -34,7 +36,9 @@ class AddIntoOp : public Op {
     require_type(name(), call, 1, "x", call.input(0));
     return {{.type = call.input(0), .category = Category::gradients, .overwrites = 0}};
   }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0, 1}, .outputs = {0}}; }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .outputs = {0}};
+  }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, one_flop_an_element(call)); }
 };
 

@@ -22,6 +22,7 @@
 //   batch_norm_inference(x, gamma, beta, running_mean, running_var, residual?) {eps, relu = false} -> y
 //
 // All sums run in an order that hangs on C and the size of a group alone: Note [Chunks of a group] in group_chunks.h.
+// dgamma and dbeta are rounded after each group, so that groups one by one onto each other give the same bits.
 #pragma once
 
 #include "ops/op_definition.h"

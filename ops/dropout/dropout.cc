@@ -35,7 +35,9 @@ class DropoutOp : public Op {
     context.add_gradient(0, context.emit("dropout", "dx", {dy, context.input(1), context.input(2)}, attributes)[0]);
   }
 
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0, 1}, .outputs = {0}}; }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .outputs = {0}};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, kFlopsPerElement * static_cast<double>(call.input(0).shape.elements()));
   }

@@ -147,6 +147,20 @@ TEST(LinearCrossEntropy, AllTargetsIgnoredGiveNoLossAndNoGradient) {
   check_op_case(cross_entropy_ops(), op_case);
 }
 
+TEST(LinearCrossEntropy, TheLossGoesOnFromTheOneBefore) {
+  const Case c{"loss before", {2, 9}, 33, 131, 131, 0};
+  const InputSpec before{.type = {DType::f32, {1}}, .values = {1.75}, .differentiable = false};
+  for (OpCase op_case : {forward_case(c), gradient_case(c, false), gradient_case(c, true)}) {
+    op_case.inputs.push_back(before);
+    op_case.reference = [plain = op_case.reference](const Attributes& a, const std::vector<Reference>& in) {
+      std::vector<Reference> outputs = plain(a, {in.begin(), in.end() - 1});
+      outputs[0].data[0] += in.back().data[0];
+      return outputs;
+    };
+    check_op_case(cross_entropy_ops(), op_case);
+  }
+}
+
 TEST(LinearCrossEntropy, LargeLogitsDoNotOverflow) {
   const Case c{"large logits", {8}, 16, 150, 150, 0, false};
   OpCase op_case = gradient_case(c, false);

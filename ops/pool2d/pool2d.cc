@@ -26,7 +26,9 @@ class MaxPool2d : public Op {
     context.add_gradient(
         0, context.emit("max_pool2d_grad", "grad", {context.output_gradient(0), context.output(1)}, attributes)[0]);
   }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .outputs = {0, 1}}; }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0}, .outputs = {0, 1}};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, window_flops(max_pool2d_sizes(call)));
   }
@@ -38,7 +40,9 @@ class MaxPool2dGrad : public Op {
   std::vector<OutputSpec> outputs(const OpCall& call) const override {
     return {{.type = {call.input(0).dtype, x_shape(max_pool2d_grad_sizes(call))}}};
   }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0, 1}, .outputs = {0}, .shape_attribute = "x_shape"}; }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0, 1}, .outputs = {0}, .shape_attribute = "x_shape"};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, window_flops(max_pool2d_grad_sizes(call)));
   }
@@ -70,7 +74,9 @@ class GlobalAvgPool2dGrad : public Op {
     global_avg_pool2d_grad_sizes(call);
     return {{.type = {call.input(0).dtype, Shape(call.attributes.integers("x_shape"))}}};
   }
-  std::optional<SampleRule> samples(const OpCall&) const override { return SampleRule{.inputs = {0}, .outputs = {0}, .shape_attribute = "x_shape"}; }
+  std::optional<SampleRule> samples(const OpCall&) const override {
+    return SampleRule{.inputs = {0}, .outputs = {0}, .shape_attribute = "x_shape"};
+  }
   Cost cost(const OpCall& call) const override {
     return operand_cost(*this, call, static_cast<double>(call.input(0).shape.elements()));
   }

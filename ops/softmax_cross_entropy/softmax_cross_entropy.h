@@ -6,8 +6,8 @@
 
 namespace tidemark::ops {
 
-// softmax_cross_entropy(logits [..,K], labels i32 [..], loss_weight f32[1])
-//   -> loss f32[1] = loss_weight * sum over labels >= 0 of -log softmax(logits)[label],
+// softmax_cross_entropy(logits [..,K], labels i32 [..], loss_weight f32[1], loss_before? f32[1])
+//   -> loss f32[1] = loss_before + loss_weight * sum over labels >= 0 of -log softmax(logits)[label],
 //      correct f32[1] (suffix "correct"), how many of those labels have the largest logit (the first, if several have
 //      it).
 // A label of -1 leaves its row out. loss_weight is 1 / valid samples of the whole global batch, read when the op runs.

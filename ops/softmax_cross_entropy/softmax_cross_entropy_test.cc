@@ -84,6 +84,17 @@ TEST(SoftmaxCrossEntropy, MatchesReference) {
   }
 }
 
+TEST(SoftmaxCrossEntropy, TheLossGoesOnFromTheOneBefore) {
+  OpCase op_case = loss_case({130, 33});
+  op_case.inputs.push_back({.type = {DType::f32, {1}}, .values = {1.75}, .differentiable = false});
+  op_case.reference = [](const Attributes& attributes, const std::vector<Reference>& inputs) {
+    std::vector<Reference> outputs = loss(attributes, inputs);
+    outputs[0].data[0] += inputs[3].data[0];
+    return outputs;
+  };
+  check_op_case(loss_ops(), op_case);
+}
+
 TEST(SoftmaxCrossEntropy, OneClassCostsNothing) {
   OpCase op_case = loss_case({3, 1});
   op_case.check_gradient = false;
