@@ -187,6 +187,10 @@ std::unique_ptr<Kernel> make_sliced_kernel(const Op& op, const KernelEntry& entr
   std::unique_ptr<Kernel> full, last;
   if (samples >= rows && !(full = make(rows))) return nullptr;
   if (rest > 0 && !(last = make(rest))) return nullptr;
+  if (!(full ? full : last)->packed_inputs().empty()) {
+    why_not = "kernels that pack an input do not run in slices";
+    return nullptr;
+  }
   return std::make_unique<SlicedKernel>(plan_slices(op, request.call, rule, rows), std::move(full), std::move(last));
 }
 
