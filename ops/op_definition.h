@@ -4,11 +4,11 @@
 //   1. a folder ops/NAME/ with NAME.h (declares `OpDefinition NAME_op();`), NAME.cc (class derived from Op: shape rule,
 //      gradient, cost), NAME_cpu.cc (kernel), NAME_test.cc (OpCases, see ops/testing/op_case.h) and a BUILD file;
 //   2. one line in ops/all_ops.cc.
-// What the op does with samples (Op::samples, a line) lets bodies with it run in smaller micro-batches with the same bits;
-// op_case.h checks it. Without it they stay whole.
-// To add a kernel for a device: one file in the folder, one line in the op's list of KernelEntry.
-// An op that does something dear and then something cheap may say how it splits (SplitRule): recomputation then keeps
-// what is dear to make and runs the cheap part again. op_case.h checks that the parts give the op's bits.
+// What the op does with samples (Op::samples, a line) lets bodies with it run in smaller micro-batches with the same
+// bits; op_case.h checks it. Without it they stay whole. To add a kernel for a device: one file in the folder, one line
+// in the op's list of KernelEntry. An op that does something dear and then something cheap may say how it splits
+// (SplitRule): recomputation then keeps what is dear to make and runs the cheap part again. op_case.h checks that the
+// parts give the op's bits.
 #pragma once
 
 #include <memory>

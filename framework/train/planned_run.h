@@ -87,8 +87,8 @@ PlannedRun plan_run(const config::LoadedConfig& config, const ops::OpSet& ops, c
 // run again. Where it does not, and where the bits of a step do not hang on the micro-batch (Note [Sums of groups] in
 // graph/sample_groups.h), smaller ones are planned for the same budget: the global batch in 2, 4, 8 .. parts of whole
 // groups of sum_batch, down to one that fits without recomputation. Of those that fit, the one with the shortest
-// predicted step is taken. Smaller micro-batches need less memory for activations, but keep all gradients over the step;
-// neither memory nor time is taken to be monotone.
+// predicted step is taken. Smaller micro-batches need less memory for activations, but keep all gradients over the
+// step; neither memory nor time is taken to be monotone.
 
 // Its two halves, for callers that plan one configuration for several budgets: everything but graphs and program, then
 // those for a hard limit on device bytes. compile_run throws compile::BudgetRefusal if recomputation finds no schedule;
