@@ -148,6 +148,7 @@ int run_train(int argc, char** argv) {
       {{"model", planned.program->name},
        {"peak_bytes", planned.planned_peak_bytes},
        {"budget_bytes", planned.budget_bytes},
+       {"micro_batch", planned.batch.micro_batch},
        {"recomputed_instructions", recomputed_instructions(planned)},
        {"recompute_overhead", planned.recompute_overhead},
        {"recompute_overhead_lower_bound", planned.recompute_overhead_lower_bound},

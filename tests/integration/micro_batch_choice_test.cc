@@ -228,6 +228,7 @@ TEST_F(ChoiceOfResnet, AnInterruptedRunGoesOnWithAnotherOne) {
                             "--set", budget(peak("8")), "--resume", "--json"});
   ASSERT_EQ(second.exit_code, 0) << second.err;
   EXPECT_EQ(second.json()["micro_batches"][0], 8);
+  EXPECT_NE(second.err.find("micro_batch=8 "), std::string::npos) << "the log tells what was taken: " << second.err;
   EXPECT_EQ(second.json()["parameters_sha256"], want.parameters_sha256);
   EXPECT_EQ(second.err.find("kernels"), std::string::npos) << second.err;
 }
