@@ -17,10 +17,10 @@ namespace tidemark {
 inline constexpr std::string_view kRowsOfGroup = "rows_of_group";
 
 // Samples are what depends on external values of Scope::micro_batch. Has every node that sums over the `samples` of
-// this body do so in groups of `group` samples, the last perhaps
-// smaller. Where an op has no SampleRule or sums over groups of its own that are others, or where a sum goes on from
-// another node's (AutodiffOptions::further_accumulators), the body's bits hang on the number of its samples: then the
-// graph stays as it is, and the first such node is returned, else an invalid id.
+// this body do so in groups of `group` samples, the last perhaps smaller, and every other node with samples run on a
+// kernel that takes such a group. Where an op has no SampleRule or sums over groups of its own that are others, or
+// where a sum goes on from another node's (AutodiffOptions::further_accumulators), the body's bits hang on the number
+// of its samples: then the graph stays as it is, and the first such node is returned, else an invalid id.
 NodeId sum_in_groups(Graph& graph, const OpTable& ops, int64_t samples, int64_t group);
 
 }  // namespace tidemark

@@ -9,6 +9,9 @@ namespace {
 
 double elements(const OpCall& call) { return static_cast<double>(call.input(0).shape.elements()); }
 
+// Of x or dy: its first dimension is then no number of samples.
+bool is_one_row(const OpCall& call) { return call.input(0).shape.rank() < 2; }
+
 class LayerNorm : public Op {
  public:
   std::string_view name() const override { return "layer_norm"; }
@@ -41,7 +44,8 @@ class LayerNorm : public Op {
     }
   }
 
-  std::optional<SampleRule> samples(const OpCall&) const override {
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (is_one_row(call)) return std::nullopt;
     return SampleRule{.inputs = {0}, .outputs = {0, 1, 2}};
   }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, 7 * elements(call)); }
@@ -71,7 +75,8 @@ class LayerNormGrad : public Op {
             {.type = gamma, .suffix = "dbeta", .category = Category::gradients, .overwrites = 7}};
   }
 
-  std::optional<SampleRule> samples(const OpCall&) const override {
+  std::optional<SampleRule> samples(const OpCall& call) const override {
+    if (is_one_row(call)) return std::nullopt;
     return SampleRule{.inputs = {0, 1, 3, 4, 5}, .outputs = {0}, .sums = {{1, 6}, {2, 7}}};
   }
   Cost cost(const OpCall& call) const override { return operand_cost(*this, call, 13 * elements(call)); }

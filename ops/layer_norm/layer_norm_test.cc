@@ -135,8 +135,8 @@ TEST_P(LayerNorm, GradientMatchesReferenceFreshAndOntoSums) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LayerNorm,
-                         ::testing::Values(Shape{1, 2}, Shape{2, 3, 5}, Shape{1, 65}, Shape{7, 16}, Shape{3, 130},
-                                           Shape{5, 33, 48}, Shape{150, 129}));
+                         ::testing::Values(Shape{7}, Shape{1, 2}, Shape{2, 3, 5}, Shape{1, 65}, Shape{7, 16},
+                                           Shape{3, 130}, Shape{5, 33, 48}, Shape{150, 129}));
 
 TEST(LayerNorm, LargeMeanDoesNotDrownTheVariance) {
   OpCase op_case = forward_case({4, 100}, 3000);

@@ -49,8 +49,8 @@ struct OpCase {
 // outputs at fresh addresses and sharing bytes wherever OutputSpec allows, workspace and outputs poisoned with NaN and
 // guard bytes around; checks results, bit-equality over repeated runs and addresses, absence of writes outside, and
 // that the parts of a SplitRule give the same bits (their ops must be in `ops`), and slices of samples what the
-// SampleRule says. Prints the seed. The gradient is
-// checked fresh, added onto accumulators, with every input used once more elsewhere, and for each input alone.
+// SampleRule says (sample_check.h). Prints the seed. The gradient is checked fresh, added onto accumulators, with every
+// input used once more elsewhere, and for each input alone.
 void check_op_case(const OpSet& ops, const OpCase& op_case);
 
 // The same, as a list of what is wrong: empty if nothing is. check_op_case makes each a test failure.
