@@ -105,6 +105,29 @@ TEST_F(Choice, OfABatchWithFewerSamplesIsTheShortestStepToo) {
   EXPECT_GE(planned.predicted_step_seconds.value_or(0), 1e-9 * static_cast<double>(forward_and_backward));
 }
 
+// Parts of a batch keep the gradients of all these weights over the step; the whole batch drops each after its update.
+TEST_F(Choice, ARefusalNamesTheLeastBudgetAlsoWhereTheWholeBatchHasIt) {
+  const std::string mlp = write_tiny_config(folder_, "mlp");
+  const auto within = [&](int64_t budget) {
+    return with({"memory.sum_batch=8", "model.hidden=[1024, 1024]", "memory.recompute=auto",
+                 "memory.budget=" + std::to_string(budget)});
+  };
+  const auto least_budget = [&](int64_t budget) {
+    try {
+      TinyRun run(mlp, within(budget));
+    } catch (const compile::BudgetRefusal& refusal) {
+      return refusal.least_budget_bytes();
+    }
+    return int64_t{0};
+  };
+  const int64_t page = TinyRun(mlp).device().granularity_bytes(), least = least_budget(page);
+  ASSERT_GT(least, page);
+  const TinyRun run(mlp, within(least));
+  EXPECT_LE(run.planned().planned_peak_bytes, least);
+  EXPECT_EQ(run.planned().batch.micro_batch, 32);
+  EXPECT_EQ(least_budget(least - page), least) << "a page less does not work";
+}
+
 TEST_F(Choice, OneSampleABatchHasNothingToChoose) {
   const TinyRun run(config_, with({"train.global_batch=1", "memory.norm_batch=1", "memory.budget=64MiB"}));
   EXPECT_EQ(run.planned().batch.micro_batch, 1);
