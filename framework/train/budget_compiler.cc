@@ -114,9 +114,9 @@ class BudgetCompiler {
   // Why this micro-batch may give other bits than the whole batch, whose kernels these are; empty if it does not. An
   // odd last batch on another kernel makes it doubtful who runs on which.
   std::string other_bits(const NodeKernels& kernels) const {
-    const TrainingGraphs graphs = graphs_for_batch();
-    if (!graphs.sums_in_groups) return "sums of " + graphs.sums_are_whole + " are not made in groups";
-    for (const auto& [node, kernel] : node_kernels(*compile_plain())) {
+    TrainingGraphs graphs = graphs_for_batch();
+    if (!graphs.sums_in_groups) return "sums of " + graphs.in_the_way + " are not made in groups";
+    for (const auto& [node, kernel] : plain_kernels(std::move(graphs))) {
       const auto of_whole = kernels.find(node);
       if (of_whole != kernels.end() && (kernel.size() > 1 || of_whole->second != kernel))
         return "other kernels at '" + node + "'";
@@ -126,7 +126,7 @@ class BudgetCompiler {
 
   void look_at_smaller() {
     run_.batch.micro_batch = whole_;
-    const NodeKernels kernels = node_kernels(*compile_plain());
+    const NodeKernels kernels = plain_kernels(graphs_for_batch());
     const compile::CostSum cost_sum = recomputes_ ? compile::CostSum::measured : options_.predict_step;
     for (const int64_t micro_batch : smaller_micro_batches(run_.batch)) {
       run_.batch.micro_batch = micro_batch;
@@ -178,8 +178,8 @@ class BudgetCompiler {
   // For run_.batch. Throws compile::BudgetRefusal.
   void compile(compile::CostSum cost_sum) {
     TrainingGraphs graphs = graphs_for_batch();
-    if (run_.batch.norm_batch == 0 && !graphs.sums_are_whole.empty())  // batch norm sets groups unasked
-      throw Error(ErrorCode::config, "memory.sum_batch: sums of " + graphs.sums_are_whole +
+    if (run_.batch.norm_batch == 0 && !graphs.in_the_way.empty())  // batch norm sets groups unasked
+      throw Error(ErrorCode::config, "memory.sum_batch: sums of " + graphs.in_the_way +
                                          " cannot be made in groups of samples; set it to 0");
     run_.initializers = std::move(graphs.initializers);
     run_.program = compile_bodies(std::move(graphs.bodies), cost_sum, recomputes_);
@@ -191,10 +191,9 @@ class BudgetCompiler {
     run_.predicted_step_seconds = step_seconds(run_);
   }
 
-  // For run_.batch, whatever the budget.
-  std::unique_ptr<compile::Program> compile_plain() const {
-    TrainingGraphs graphs = graphs_for_batch();
-    return compile_bodies(std::move(graphs.bodies), compile::CostSum::none, false);
+  // Whatever the budget.
+  NodeKernels plain_kernels(TrainingGraphs graphs) const {
+    return node_kernels(*compile_bodies(std::move(graphs.bodies), compile::CostSum::none, false));
   }
 
   TrainingGraphs graphs_for_batch() const {

@@ -188,7 +188,7 @@ class ProgramMaker {
     add({"checkpoint", Graph("checkpoint"), false});
     out_.initializers = maker_.initializers();
     out_.sums_in_groups = maker_.sums_in_groups();
-    out_.sums_are_whole = maker_.in_the_way();
+    out_.in_the_way = maker_.in_the_way();
     return std::move(out_);
   }
 

@@ -71,7 +71,7 @@ struct TrainingGraphs {
   std::map<std::string, models::Initializer> initializers;  // of weights and statistics; optimizer state starts at 0
   // Every micro-batch that is a multiple of sum_batch gives the same bits: Note [Sums of groups].
   bool sums_in_groups = false;
-  std::string sums_are_whole;  // why not: the node in the way, quoted, and its op; empty without sum_batch
+  std::string in_the_way;  // why not: the first such node, quoted, and its op; empty without sum_batch
 };
 
 // The micro_batch and evaluate body of the widest shapes of packed data.
